@@ -7,31 +7,28 @@ same place, and a variable that says where to go where not.
 
 import ast
 import builtins
-import enum
 import itertools
 import linecache
 import operator
-import sys
-import types
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from hovis.backend.polish.temporaries import renumbered
 from hovis.backend.polish.tidy import tidy_function
-from hovis.backend.source import expressions
+from hovis.backend.source import expressions, op_statements
+from hovis.backend.source.control_flow.statements import WAY, Jumps, Simplifier
+from hovis.backend.source.control_flow.structure import structured
 from hovis.backend.source.head import Arrival
 from hovis.backend.source.legalize import caught_places, error_edges, handling_again, raise_as_it_is
 from hovis.backend.source.naming import Variables
+from hovis.backend.source.object_names import Names
 from hovis.backend.source.outline_nested import outline
-from hovis.backend.source.statements import WAY, Jumps, Simplifier
-from hovis.backend.source.structure import structured
+from hovis.backend.source.syntax import mark, put_names
 from hovis.base.warning_filters import warnings_are
 from hovis.ir import operations as ops
 from hovis.ir.model import CAUGHT, Block, Caught, Edge, Function, Invoke, Op, Operand, Raise, Return, callees
-from hovis.ir.naming import identifier, is_name, printable
 from hovis.lattice import Const
-from hovis.lattice.inspection import attribute, is_a
 from hovis.passes.rewriting import copy
 
 
@@ -101,190 +98,6 @@ def copy_alone(function: Function) -> Function:
     return made
 
 
-# ------------------------------------------------------------------------------------------------- names of known objects
-
-
-class Names:
-    """How known objects are called in the text."""
-
-    def __init__(self, namespace: Mapping[str, object], functions: list[Function]) -> None:
-        self.namespace = {id(value): name for name, value in reversed(list(namespace.items())) if type(name) is str and is_name(name)}
-        self.taken: dict[str, object] = {}
-        self.given: dict[str, object] = {}
-        self.imports: dict[str, tuple[str, str | None]] = {}
-        #: the name of what answers calls that do not fit
-        self.original = ""
-        self._found: dict[int, str] = {}
-        self._kept: list[object] = []
-        #: names that variables of some function have: what is known must not be called so
-        self.variables: set[str] = set()
-        self._functions: dict[int, str] = {}
-        for one in functions:
-            self._functions[id(one)] = self._free(identifier(one.name.removesuffix(".1")), shadowing=True)
-
-    def function(self, one: Function) -> str:
-        return self._functions[id(one)]
-
-    def reserved(self, name: str) -> bool:
-        """May no variable have this name?"""
-        return name in self.taken or hasattr(builtins, name) or name in _MODULES
-
-    def __call__(self, value: object) -> ast.expr:
-        """The expression for a known object."""
-        if type(value) is Function and id(value) in self._functions:
-            return _name(self.function(value))
-        shown = expressions.literal(value)
-        if shown is not None:
-            expressions.put_names([shown], self.place)
-            return shown
-        if type(value) is tuple and value and all(type(part) is type and part.__module__ == "builtins" for part in value):
-            return ast.Tuple([self(part) for part in value], ast.Load())
-        parts = self.place(value).split(".")
-        made: ast.expr = _name(parts[0])
-        for part in parts[1:]:
-            made = ast.Attribute(made, part, ast.Load())
-        return made
-
-    def _call(self, value: Any) -> str:
-        if value is ops.END or value is ops.UNBOUND:
-            return self._import(ops.__name__, repr(value), repr(value), value)
-        own = attribute(value, "__name__")
-        own = own if type(own) is str and is_name(own) else None
-        if own and getattr(builtins, own, None) is value and own not in self._functions.values() and own not in self.variables:
-            return own
-        if is_a(value, types.ModuleType):
-            return self._import(value.__name__, None, self.namespace.get(id(value)) or value.__name__.rpartition(".")[2], value)
-        home = _public(attribute(value, "__module__"), own, value)
-        module = sys.modules.get(home) if type(home) is str else None
-        if own and isinstance(module, types.ModuleType) and "__main__" not in str(home).split(".") and getattr(module, own, None) is value:
-            if home in _MODULES:
-                return f"{self._import(home, None, home, module)}.{own}"
-            return self._import(str(home), own, self._apart(own), value)
-        for owner, called in find_owner(value):
-            return f"{self.place(owner)}.{called}"
-        name = self._free(self._apart(self.namespace.get(id(value)) or identifier(own or f"{type(value).__name__}_")))
-        self.given[name] = value
-        return name
-
-    def place(self, owner: object) -> str:
-        """How a known object is called, attributes of names included."""
-        found = self._found.get(id(owner))
-        if found is None:
-            found = self._found[id(owner)] = self._call(owner)
-            self._kept.append(owner)
-        return found
-
-    def _apart(self, name: str) -> str:
-        """What is specialized here was another function before."""
-        return f"original_{name}" if name in self._functions.values() else name
-
-    def _import(self, module: str, item: str | None, name: str, value: object) -> str:
-        name = identifier(name)
-        name = self._free(name) if self.taken.get(name) is not value else name
-        self.taken[name] = value
-        self.imports[name] = module, item
-        return name
-
-    def _free(self, wanted: str, shadowing: bool = False) -> str:
-        """A name that nothing has; with shadowing, it may be that of a builtin."""
-        name, count = wanted, 1
-        while name in self.taken or name in self.variables or (hasattr(builtins, name) and not shadowing):
-            count += 1
-            name = f"{wanted}{count}" if wanted.endswith("_") else f"{wanted}_{count}"
-        self.taken[name] = None
-        return name
-
-    def keep(self, used: set[str]) -> None:
-        """Forget what the text does not mention."""
-        self.imports = {name: line for name, line in self.imports.items() if name in used}
-        self.given = {name: value for name, value in self.given.items() if name in used}
-
-    def header(self) -> str:
-        """The imports, and as comments what has to be given."""
-        lines = import_lines(self.imports)
-        lines += [f"# {name} = {_short(value)}" for name, value in self.given.items()]
-        return "\n".join(lines) + "\n\n\n" if lines else ""
-
-
-def import_lines(imports: Mapping[str, tuple[str, str | None]]) -> list[str]:
-    """The import statements for names; of a module that no statement names, what does the same."""
-    found = []
-    for name, (module, item) in imports.items():
-        if not all(map(is_name, module.split("."))) or not is_name(item or "_"):
-            whole = f"__import__({module!r}, fromlist=['*'])"
-            found.append(f"{name} = {whole if item is None else f'getattr({whole}, {item!r})'}")
-            continue
-        line = f"import {module}" if item is None else f"from {module} import {item}"
-        found.append(line if name == (item or module) else f"{line} as {name}")
-    return sorted(found, key=lambda line: (line.startswith("from"), line))
-
-
-#: Modules whose functions are called by the module's name.
-_MODULES: Final = frozenset({"operator", "math", "itertools", "functools", "sys", "cmath", "string"})
-
-
-def find_owner(value: Any) -> Iterator[tuple[object, str]]:
-    """What value is an attribute of: an enum's member, a method of a class."""
-    if is_a(value, enum.Enum) and type(value).__members__.get(value._name_ or "") is value and expressions.is_attribute(str(value._name_)):
-        yield type(value), str(value._name_)
-    if is_a(value, types.MethodDescriptorType | types.WrapperDescriptorType | types.ClassMethodDescriptorType):
-        owner, name = value.__objclass__, value.__name__
-        if getattr(owner, name, None) is value and importable(owner):
-            yield owner, name
-    if is_a(value, types.BuiltinMethodType) and is_a(value.__self__, type) and getattr(value.__self__, value.__name__, None) == value:
-        if importable(value.__self__):
-            yield value.__self__, value.__name__
-    if is_a(value, types.FunctionType | type) and "." in value.__qualname__ and "<" not in value.__qualname__:
-        yield from _within(value)
-
-
-def _within(value: Any) -> Iterator[tuple[object, str]]:
-    """The class that a function or class was defined in."""
-    outer, _, name = value.__qualname__.rpartition(".")
-    owner: Any = sys.modules.get(value.__module__)
-    for part in outer.split("."):
-        owner = getattr(owner, part, None)
-    if isinstance(owner, type) and owner.__dict__.get(name) is value and expressions.is_attribute(name) and importable(owner):
-        yield owner, name
-
-
-def importable(cls: type) -> bool:
-    """Can a class be found in its module?"""
-    found: Any = sys.modules.get(cls.__module__)
-    for part in cls.__qualname__.split("."):
-        found = getattr(found, part, None)
-    return found is cls
-
-
-def _public(home: Any, name: str | None, value: object) -> Any:
-    """The module that a user would import value from: what is in ``_operator`` is in ``operator``."""
-    if type(home) is str and home.startswith(ops.__name__):
-        return ops.__name__
-    if type(home) is str and name and home.startswith("_"):
-        module = sys.modules.get(home.lstrip("_"))
-        if module is not None and getattr(module, name, None) is value:
-            return home.lstrip("_")
-    return home
-
-
-def _short(value: Any) -> str:
-    """In one line."""
-    if is_a(value, types.FunctionType | type):
-        return printable(f"{'the class' if is_a(value, type) else 'the function'} {value.__qualname__}")
-    try:
-        text = " ".join(repr(value).split())
-    except Exception:
-        text = f"a {type(value).__qualname__}"
-    return printable(text if len(text) <= 100 else text[:97] + "...")
-
-
-def _name(name: str, context: ast.expr_context | None = None) -> ast.Name:
-    return ast.Name(name, context or ast.Load())
-
-
-# ------------------------------------------------------------------------------------------------- one function
-
-
 class _Writer:
     """Writes one Function."""
 
@@ -308,7 +121,7 @@ class _Writer:
             body.pop()
         if self.function.is_generator and not any(isinstance(node, ast.Yield | ast.YieldFrom) for part in body for node in ast.walk(part)):
             body += [ast.Return(None), ast.Expr(ast.Yield(None))]
-        expressions.put_names(body, self.names.place)
+        put_names(body, self.names.place)
         kept = {self.variables.name(p) for p in self.function.params} | set(self.names.taken)
         body = renumbered(body, kept)
         body = outline(body, {self.variables.name(p) for p in self.function.params}, self.own_name)
@@ -364,9 +177,9 @@ class _Writer:
             return []
         if op.callee is handling_again:
             return [ast.Raise(self.write(op.args[0]), None)]
-        found = expressions.statement(op, target, self.write, self.names, lambda v: not isinstance(v, Const))
+        found = op_statements.statement(op, target, self.write, self.names, lambda v: not isinstance(v, Const))
         if op.callee is ops.poll:
-            expressions.mark(found[0], "poll")
+            mark(found[0], "poll")
         return found
 
     def condition(self, cond: Operand) -> ast.expr:
@@ -388,7 +201,7 @@ class _Writer:
         while waiting:
             for k, (target, shown, arg) in enumerate(waiting):
                 if not any(target in read_names(other) for j, (_, other, _) in enumerate(waiting) if j != k):
-                    found.append(expressions.assign(target, shown, arg))
+                    found.append(op_statements.assign(target, shown, arg))
                     del waiting[k]
                     break
             else:
@@ -419,6 +232,10 @@ _RAISING: Final = (ops.raise_now, ops.raise_from, ops.raise_current, handling_ag
 def read_names(tree: ast.AST) -> set[str]:
     """The names that are read in an expression."""
     return {item.id for item in ast.walk(tree) if isinstance(item, ast.Name)}
+
+
+def _name(name: str, context: ast.expr_context | None = None) -> ast.Name:
+    return ast.Name(name, context or ast.Load())
 
 
 def _is_none(shown: ast.expr) -> bool:

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence, Set
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-from hovis.backend.assembler.block_layout import Emitter
 from hovis.backend.assembler.encode import NOWHERE, make_code, unique
-from hovis.backend.assembler.instruction_selection import Linear, Pool
+from hovis.backend.assembler.layout.block_layout import Emitter
 from hovis.backend.assembler.liveness import Flow, may_finalize
 from hovis.backend.assembler.make_function import make_function
 from hovis.backend.assembler.register_allocation import Slots
+from hovis.backend.assembler.selection.constant_pool import Pool
+from hovis.backend.assembler.selection.instruction_selection import Linear
 from hovis.backend.assembler.stack_carried import carry
 from hovis.backend.assembler.traceback_marks import Marks
 from hovis.backend.line_table import Position
@@ -121,7 +122,7 @@ class _Assembler:
         slots = Slots(flow, code, variables, taken, stay)
         deadline.check()
         emitter = Emitter(flow, linear, code, slots, marks, carried)
-        emitter.clears = dict.fromkeys(stay, False)
+        emitter.moves.clears = dict.fromkeys(stay, False)
         emitter.run()
         deadline.check()
         if not self.mends:

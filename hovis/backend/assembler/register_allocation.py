@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence, Set
 from typing import Final
 
 from hovis.backend.assembler.encode import unique
-from hovis.backend.assembler.instruction_selection import DROP, GUARD, KEEP, LOAD, MOVE, STORE, UNGUARD, Item
 from hovis.backend.assembler.liveness import Flow
+from hovis.backend.assembler.selection.stack_code import DROP, GUARD, KEEP, LOAD, MOVE, STORE, UNGUARD, Item
 from hovis.engine.state.lifetimes import UNCLOSED
 from hovis.ir.model import Block, Branch, Edge, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
 from hovis.ir.operations import drop

@@ -9,8 +9,9 @@ A value that is tested, and used once more as the first thing behind the branch,
 from typing import Final
 
 from hovis.backend.assembler.encode import COPY
-from hovis.backend.assembler.instruction_selection import AT, COVER, DO, GUARD, HANDLERS, LOAD, MACRO, STORE, UNGUARD, Item, Linear
 from hovis.backend.assembler.liveness import Flow
+from hovis.backend.assembler.selection.instruction_selection import Linear
+from hovis.backend.assembler.selection.stack_code import AT, COVER, DO, GUARD, HANDLERS, LOAD, MACRO, STORE, UNGUARD, Item
 from hovis.ir.model import Block, Branch, Operand, edges
 
 #: What may not come between: it counts on the height of the stack.

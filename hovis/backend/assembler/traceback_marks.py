@@ -4,7 +4,7 @@ from types import FunctionType
 from typing import Final
 
 from hovis.backend.assembler.liveness import Flow, Sightings
-from hovis.backend.assembler.selection_rules import Rule
+from hovis.backend.assembler.selection.selection_rules import Rule
 from hovis.backend.tracebacks import outline
 from hovis.ir.model import Function, Location, Op, Raise, Value
 from hovis.ir.operations import PACKAGE, bind, current_exception, drop, keep, make_exception, with_attribute

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from hovis.backend.source.expressions import both, marked
+from hovis.backend.source.syntax import both, marked
 
 #: Parts of a comprehension, about what fits on a line.
 LONGEST: Final = 50

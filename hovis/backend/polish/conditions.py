@@ -3,7 +3,7 @@
 import ast
 from typing import Final
 
-from hovis.backend.source.expressions import both, marked, negated, tested
+from hovis.backend.source.syntax import both, marked, negated, tested
 
 _MIRRORED: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 _UP: Final = (ast.Lt, ast.LtE)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from hovis.backend.source.expressions import marked
+from hovis.backend.source.syntax import marked
 
 #: Parts of an expression, about what fits on a line.
 LONGEST: Final = 40

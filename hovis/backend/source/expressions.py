@@ -1,4 +1,4 @@
-"""Ops as expressions and statements of Python: syntax where Python has it, else a call.
+"""Ops as expressions of Python: syntax where Python has it, else a call.
 
 Syntax trees are made (``ast``), so that parentheses are never a question.
 """
@@ -8,109 +8,29 @@ import operator
 import re
 import sys
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final
 
-from hovis.backend.assembler.selection_rules import constant_of, is_constant
+from hovis.backend.assembler.selection.selection_rules import constant_of, is_constant
+from hovis.backend.source.syntax import attribute, literal, mark, marked, tested
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Op, Operand, Value
 from hovis.ir.naming import is_name
 from hovis.lattice import Const, Type, Union
 
-#: What writes an operand.
-Write = Callable[[Operand], ast.expr]
-
-_BINARY: Final[dict[Any, type[ast.operator]]] = {
+BINARY: Final[dict[Any, type[ast.operator]]] = {
     operator.add: ast.Add, operator.sub: ast.Sub, operator.mul: ast.Mult, operator.truediv: ast.Div, operator.floordiv: ast.FloorDiv,
     operator.mod: ast.Mod, operator.pow: ast.Pow, operator.matmul: ast.MatMult, operator.lshift: ast.LShift, operator.rshift: ast.RShift,
     operator.and_: ast.BitAnd, operator.or_: ast.BitOr, operator.xor: ast.BitXor,
 }  # fmt: skip
-#: In-place operators: statements.
-IN_PLACE: Final[dict[Any, type[ast.operator]]] = {
-    getattr(operator, "i" + plain.__name__.strip("_")): symbol for plain, symbol in _BINARY.items()
-}
 _COMPARED: Final[dict[Any, type[ast.cmpop]]] = {
     operator.lt: ast.Lt, operator.le: ast.LtE, operator.eq: ast.Eq, operator.ne: ast.NotEq, operator.gt: ast.Gt, operator.ge: ast.GtE,
     operator.is_: ast.Is, operator.is_not: ast.IsNot, operator.contains: ast.In,
 }  # fmt: skip
 _UNARY: Final[dict[Any, type[ast.unaryop]]] = {operator.neg: ast.USub, operator.pos: ast.UAdd, operator.invert: ast.Invert, operator.not_: ast.Not}
 
-#: Types whose values an augmented assignment can't change in place.
-_UNCHANGING: Final = (int, float, bool, complex, str, bytes, tuple, frozenset)
-#: Ops that are statements: no expression does the same.
-_STATEMENTS: Final = frozenset(
-    {operator.setitem, operator.delitem, ops.drop, ops.raise_now, ops.raise_from, ops.raise_current, ops.unpack, ops.unpack_star, *IN_PLACE}
-)
-
-
-def is_expression(op: Op) -> bool:
-    """Is there an expression for op?"""
-    callee = op.callee
-    if callee in (setattr, delattr) and len(op.args) > 1 and attribute(op.args[1]):
-        return False
-    try:
-        return callee not in _STATEMENTS
-    except TypeError:
-        return True
-
-
-def evaluation_order(op: Op) -> list[Operand]:
-    """The operands in the order in which Python evaluates them where op is written as it is here."""
-    callee, args = op.callee, op.args
-    if callee is operator.setitem:
-        return [args[2], args[0], args[1]]
-    if callee is operator.contains:
-        return [args[1], args[0]]
-    if callee is setattr and not is_expression(op):
-        return [args[2], args[0]]
-    return list(op.operands())
-
-
-def attribute(value: Operand) -> str | None:
-    """The name of an attribute that can be written behind a dot (and is not changed by a class around it)."""
-    name = value.value if isinstance(value, Const) else None
-    return name if type(name) is str and is_attribute(name) else None
-
-
-def is_attribute(name: str) -> bool:
-    """Can name be written behind a dot, wherever that stands?"""
-    return is_name(name) and not (name.startswith("__") and not name.endswith("__"))
-
-
-# ------------------------------------------------------------------------------------------------- constants
-
-
-def literal(value: Any) -> ast.expr | None:
-    """The syntax of a constant that is written out, None if it has none."""
-    kind = type(value)
-    if value is None or value is True or value is False or value is Ellipsis or kind in (str, bytes):
-        return ast.Constant(value)
-    if kind is int:
-        # larger ones can't be read back as text
-        return _signed(value) if value.bit_length() < 4000 else None
-    if kind is float and value == value and value not in (float("inf"), float("-inf")):
-        return _signed(value)
-    if kind is complex and value.real == 0 and repr(value)[0] != "-" and repr(value.imag) not in ("nan", "inf", "-inf"):
-        return ast.Constant(value)
-    if kind is slice:
-        bounds = [literal(part) for part in (value.start, value.stop, value.step)]
-        if None in bounds:
-            return None
-        made = ast.Call(meaning(slice), bounds, [])  # type: ignore[arg-type]
-        mark(made, "slice")
-        return made
-    if kind is tuple:
-        parts = [literal(item) for item in value]
-        return None if None in parts else ast.Tuple(parts, ast.Load())  # type: ignore[arg-type]
-    return None
-
-
-def _signed(value: Any) -> ast.expr:
-    text = repr(value)
-    return ast.UnaryOp(ast.USub(), ast.Constant(-value)) if text.startswith("-") else ast.Constant(value)
-
-
-# ------------------------------------------------------------------------------------------------- expressions
+#: What writes an operand.
+Write = Callable[[Operand], ast.expr]
 
 
 def expression(op: Op, write: Write, named: Callable[[object], ast.expr]) -> ast.expr:
@@ -183,11 +103,11 @@ def _yield_rest(op: Op, write: Write, named: Any) -> ast.expr | None:
     return ast.YieldFrom(ast.Call(named(ops.going_on), [write(op.args[0])], []))
 
 
-@_rule(*_BINARY)
+@_rule(*BINARY)
 def _binary(op: Op, write: Write, named: Any) -> ast.expr | None:
     if len(op.args) != 2:
         return None
-    return ast.BinOp(write(op.args[0]), _BINARY[op.callee](), write(op.args[1]))
+    return ast.BinOp(write(op.args[0]), BINARY[op.callee](), write(op.args[1]))
 
 
 #: Classes whose instances compare to True or False.
@@ -217,10 +137,10 @@ def _unary(op: Op, write: Write, named: Any) -> ast.expr | None:
 
 @_rule(operator.getitem)
 def _getitem(op: Op, write: Write, named: Any) -> ast.expr | None:
-    return ast.Subscript(write(op.args[0]), _index(op.args[1], write), ast.Load())
+    return ast.Subscript(write(op.args[0]), brackets(op.args[1], write), ast.Load())
 
 
-def _index(index: Operand, write: Write) -> ast.expr:
+def brackets(index: Operand, write: Write) -> ast.expr:
     """What stands in the brackets: a slice with colons."""
     if isinstance(index, Const) and type(index.value) is slice:
         shown = [None if part is None else literal(part) for part in (index.value.start, index.value.stop, index.value.step)]
@@ -394,126 +314,9 @@ _NOTHING: Final[tuple[Any, ...]] = ((), {}.values(), {}.items(), set(), range(0)
 _ITERATORS: Final = frozenset({*(type(iter(empty)) for empty in _NOTHING), type(reversed(list[int]())), zip, map, enumerate, filter})
 
 
-# ------------------------------------------------------------------------------------------------- conditions
-
-
 @_rule(bool)
 def _bool(op: Op, write: Write, named: Any) -> ast.expr | None:
     made = ast.Call(named(bool), [write(a) for a in op.args], [])
     if len(op.args) == 1:
         mark(made, "bool")
     return made
-
-
-def tested(cond: ast.expr) -> ast.expr:
-    """What is only tested need not be made a bool."""
-    while marked(cond, "bool") and isinstance(cond, ast.Call):
-        cond = cond.args[0]
-    return cond
-
-
-def meaning(value: Any, name: str = "") -> ast.Name:
-    """A name for a known object, where nobody knows yet how it is called in the text (see ``put_names``)."""
-    made = ast.Name(name or value.__name__, ast.Load())
-    made.means = value  # type: ignore[attr-defined]
-    return made
-
-
-def put_names(body: Iterable[ast.AST], place: Callable[[object], str]) -> None:
-    """Call what is only meant so far by the names that it has in the text."""
-    for part in body:
-        for node in ast.walk(part):
-            if isinstance(node, ast.Name) and hasattr(node, "means"):
-                node.id = place(node.means)
-
-
-def mark(node: ast.AST, what: str) -> None:
-    """Note what op an expression was, for those who look for it in the tree."""
-    node.was = what  # type: ignore[attr-defined]
-
-
-def marked(node: ast.AST | None, *what: str) -> bool:
-    return getattr(node, "was", None) in what
-
-
-def negated(cond: ast.expr) -> ast.expr:
-    """``not cond``, simpler where there is an operator for it that always means that."""
-    if isinstance(cond, ast.UnaryOp) and isinstance(cond.op, ast.Not):
-        return cond.operand
-    if marked(cond, "bool") and isinstance(cond, ast.Call):
-        cond = tested(cond)
-    if isinstance(cond, ast.Compare) and len(cond.ops) == 1 and type(cond.ops[0]) in _OPPOSITE:
-        if isinstance(cond.ops[0], ast.Is | ast.IsNot | ast.In | ast.NotIn) or marked(cond, "ordered"):
-            made = ast.Compare(cond.left, [_OPPOSITE[type(cond.ops[0])]()], cond.comparators)
-            mark(made, getattr(cond, "was", ""))
-            return made
-    return ast.UnaryOp(ast.Not(), cond)
-
-
-_OPPOSITE: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
-    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt,
-}  # fmt: skip
-
-
-def both(kind: ast.boolop, *parts: ast.expr) -> ast.expr:
-    """``a and b``, ``a or b``, without parentheses that say nothing."""
-    flat: list[ast.expr] = []
-    for part in parts:
-        flat += part.values if isinstance(part, ast.BoolOp) and type(part.op) is type(kind) else [part]
-    return ast.BoolOp(kind, flat)
-
-
-# ------------------------------------------------------------------------------------------------- statements
-
-
-def statement(op: Op, target: str | None, write: Write, named: Callable[[object], ast.expr], held: Callable[[Operand], bool]) -> list[ast.stmt]:
-    """op as statements; target is the variable of its result, held says what a variable holds."""
-    callee = op.callee
-    if callee is operator.setitem:
-        return [ast.Assign([ast.Subscript(write(op.args[0]), _index(op.args[1], write), ast.Store())], write(op.args[2]))]
-    if callee is operator.delitem:
-        return [ast.Delete([ast.Subscript(write(op.args[0]), _index(op.args[1], write), ast.Del())])]
-    if callee is setattr and not is_expression(op):
-        return [ast.Assign([ast.Attribute(write(op.args[0]), attribute(op.args[1]) or "", ast.Store())], write(op.args[2]))]
-    if callee is delattr and not is_expression(op):
-        return [ast.Delete([ast.Attribute(write(op.args[0]), attribute(op.args[1]) or "", ast.Del())])]
-    if callee is ops.drop:
-        shown = write(op.args[0])
-        return [ast.Delete([ast.Name(shown.id, ast.Del())])] if held(op.args[0]) and isinstance(shown, ast.Name) else []
-    if callee is ops.list_extend and target is None and held(op.args[0]):
-        name, more = write(op.args[0]), write(op.args[1])
-        if isinstance(name, ast.Name) and isinstance(more, ast.Tuple):
-            return [ast.AugAssign(ast.Name(name.id, ast.Store()), ast.Add(), more)]
-    if callee is ops.raise_now:
-        return [ast.Raise(write(op.args[0]), None)]
-    if callee is ops.raise_from:
-        return [ast.Raise(write(op.args[0]), write(op.args[1]))]
-    if callee is ops.raise_current:
-        return [ast.Raise(None, None)]
-    if callee in IN_PLACE:
-        return _in_place(op, target, write)
-    shown = expression(op, write, named)
-    if target is None:
-        return [ast.Expr(shown)]
-    return [assign(target, shown, op)]
-
-
-def _in_place(op: Op, target: str | None, write: Write) -> list[ast.stmt]:
-    first = write(op.args[0])
-    target = target or "_"
-    found: list[ast.stmt] = []
-    if not (isinstance(first, ast.Name) and first.id == target):
-        found.append(ast.Assign([ast.Name(target, ast.Store())], first))
-    found.append(ast.AugAssign(ast.Name(target, ast.Store()), IN_PLACE[op.callee](), write(op.args[1])))
-    return found
-
-
-def assign(target: str, shown: ast.expr, value: Operand | None = None) -> ast.stmt:
-    """``target = shown``; ``target += …`` where that is the same."""
-    kind = getattr(value, "type", None)
-    if isinstance(shown, ast.BinOp) and isinstance(shown.left, ast.Name) and shown.left.id == target:
-        if isinstance(kind, Type) and kind.cls in _UNCHANGING:
-            return ast.AugAssign(ast.Name(target, ast.Store()), shown.op, shown.right)
-    return ast.Assign([ast.Name(target, ast.Store())], shown)
-

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 from hovis.arguments.signature import Signature
 from hovis.backend.entry.alias_checks import stands_apart
 from hovis.backend.entry.prologue import exact_classes, leaf_check, parts_of, taker
-from hovis.backend.source import expressions
+from hovis.backend.source import syntax
 from hovis.engine.state.type_lookup import has_dict, slots_of
 from hovis.engine.trace import Fixed, Fresh, Leaf, Part, Structure
 from hovis.ir.model import Function, Param
@@ -91,7 +91,7 @@ class Arrival:
         if not checks or not self.checked:
             return takes
         fits = checks[0] if len(checks) == 1 else ast.BoolOp(ast.And(), checks)
-        return [ast.If(expressions.negated(fits), [ast.Return(self._original())], []), *takes]
+        return [ast.If(syntax.negated(fits), [ast.Return(self._original())], []), *takes]
 
     def _checks(self, part: Part, shown: ast.expr) -> Iterator[ast.expr]:
         if isinstance(part, Leaf):
@@ -148,7 +148,7 @@ class Arrival:
         classes = {type(choice): [one for one in choices if type(one) is type(choice)] for choice in choices}
         ways: list[list[ast.expr]] = []
         for cls, values in classes.items():
-            if cls in _PLAIN and all(expressions.literal(value) is not None for value in values):
+            if cls in _PLAIN and all(syntax.literal(value) is not None for value in values):
                 ways.append([self._is(shown, cls), ast.Compare(shown, [ast.In()], [ast.Tuple([self.named(value) for value in values], ast.Load())])])
             else:
                 ways += [list(self._fixed(Fixed(value), shown)) for value in values]
@@ -188,7 +188,7 @@ class Arrival:
         value = part.value
         if value is None or value is True or value is False:
             yield ast.Compare(shown, [ast.Is()], [ast.Constant(value)])
-        elif type(value) in _PLAIN and expressions.literal(value) is not None:
+        elif type(value) in _PLAIN and syntax.literal(value) is not None:
             yield self._is(shown, type(value))
             yield ast.Compare(shown, [ast.Eq()], [self.named(value)])
         elif type(value) in (float, complex) and value == value:
@@ -234,7 +234,7 @@ class Arrival:
     def _attribute(self, shown: ast.expr, cls: type, name: str) -> ast.expr:
         """What an instance has by this name; a property of that name says nothing of it."""
         slot = name in (slots_of(cls) or ())
-        if expressions.is_attribute(name) and (slot or not hasattr(type(inspect.getattr_static(cls, name, None)), "__set__")):
+        if syntax.is_attribute(name) and (slot or not hasattr(type(inspect.getattr_static(cls, name, None)), "__set__")):
             return ast.Attribute(shown, name, ast.Load())
         if slot:
             return ast.Call(self.named(getattr), [shown, ast.Constant(name)], [])

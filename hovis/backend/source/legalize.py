@@ -4,17 +4,13 @@ Each block ends where a statement would.  What an exception leads to is reached 
 handled at a place, and loops have one entry.
 """
 
-from bisect import bisect
-from collections.abc import Callable, Mapping, Sequence
-from operator import itemgetter
+from collections.abc import Callable
 from typing import Any, Final
 
-from hovis.ir.analysis.control_flow import natural_loops, predecessors, reverse_postorder
-from hovis.ir.analysis.strongly_connected import entries_of_a_cycle
-from hovis.ir.builder import go_by_number
+from hovis.ir.analysis.control_flow import predecessors, reverse_postorder
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, callees, edges
 from hovis.ir.operations import caught_at, enter_handler, leave_handler, passed, raise_now, raised, stop_iteration_error
-from hovis.lattice import ANY, Const, Type
+from hovis.lattice import ANY, Const
 from hovis.passes.cfg.simplify_cfg import simplify_cfg
 from hovis.passes.cfg.tail_merging import merge_landings
 from hovis.passes.rewriting import MAY_RAISE, copy, effect_of, replaced, sees_handled, substitute
@@ -94,12 +90,12 @@ def _one_depth(function: Function) -> bool:
         after = depth[block] + sum((op.callee is enter_handler) - (op.callee is leave_handler) for op in block.ops)
         for edge in edges(block.terminator):
             if depth.setdefault(edge.block, after) != after:
-                edge.block = _twin(function, edge.block)
+                edge.block = twin(function, edge.block)
                 return True
     return False
 
 
-def _twin(function: Function, block: Block) -> Block:
+def twin(function: Function, block: Block) -> Block:
     """A copy of block that goes on where it does."""
     twin = Block(tuple(Param(p.type, p.dims, p.name) for p in block.params))
     new: dict[Value, Operand] = dict(zip(block.params, twin.params, strict=True))
@@ -147,7 +143,7 @@ def _own_tails(function: Function) -> None:
         block = todo.pop()
         into = predecessors(function)[block]
         for source, edge in into[1:]:
-            edge.block = _twin(function, block)
+            edge.block = twin(function, block)
             made += 1
             if _is_tail(source):
                 todo.append(source)
@@ -256,7 +252,7 @@ def _split(function: Function, block: Block, catches: Callable[[Block, int], boo
             block.terminator = Jump(Edge(rest))
             return _split(function, rest, catches)
         if catches(block, k):
-            rest = _catch(function, block, k)
+            rest = catch(function, block, k)
             return _split(function, rest, _raised_at)
     if isinstance(block.terminator, Invoke) and any(effect_of(op) & MAY_RAISE for op in block.ops):
         last = max(k for k, op in enumerate(block.ops) if effect_of(op) & MAY_RAISE)
@@ -264,7 +260,7 @@ def _split(function: Function, block: Block, catches: Callable[[Block, int], boo
     return None
 
 
-def _catch(function: Function, block: Block, k: int) -> Block:
+def catch(function: Function, block: Block, k: int) -> Block:
     """The k-th op raises, or begins to handle, an exception: let it be raised by a call, which what follows catches."""
     op = block.ops[k]
     rest = cut(function, block, k)
@@ -335,76 +331,3 @@ def _bare(function: Function, block: Block) -> None:
     raises = isinstance(block.terminator, Raise) and not block.terminator.again
     if raises or any(op.callee is not leave_handler and sees_handled(op) for op in block.all_ops()):
         block.terminator = Jump(Edge(cut(function, block, 0)))
-
-
-# ------------------------------------------------------------------------------------------------- what turned out not to fit
-
-
-class Cut(Exception):
-    """What stands in this block, but for its end, has to stand before a try."""
-
-
-class Apart(Exception):
-    """The calls whose exceptions this block catches can't stand in one try."""
-
-
-def landings_apart(function: Function, landing: Block) -> None:
-    """The calls get several handlers, which go on to what was the common one: one for each run of calls with nothing else between, else one each."""
-    order = {block: k for k, block in enumerate(reverse_postorder(function.blocks[0]))}
-    into = [(source, edge) for source, edge in predecessors(function)[landing] if source in order and is_error(source, edge)]
-    errors = sorted(((order[source], edge) for source, edge in into), key=itemgetter(0))
-    runs = _runs(function, order, errors)
-    for run in runs if len(runs) > 1 else [[edge] for _, edge in errors]:
-        caught = Param(ANY, None, "error")
-        then = _twin(function, landing) if len(landing.ops) <= MAX_TAIL and isinstance(landing.terminator, Raise) else landing
-        own = Block((caught,), [], Jump(Edge(then, tuple(caught if a is CAUGHT else a for a in run[0].args))))
-        function.blocks.append(own)
-        for edge in run:
-            edge.block, edge.args = own, (CAUGHT,)
-    if landing.ops and landing.ops[0].callee is enter_handler:
-        _catch(function, landing, 0)
-
-
-def _runs(function: Function, order: Mapping[Block, int], errors: Sequence[tuple[int, Edge]]) -> list[list[Edge]]:
-    """Error edges that carry the same, of calls that stand in the same loop, with nothing between that may raise and is not caught so."""
-    loops = natural_loops(function).loops
-    inner: dict[Block, int] = {}
-    for k, loop in sorted(enumerate(loops), key=lambda item: -len(item[1].blocks)):
-        inner.update(dict.fromkeys(loop.blocks, k))
-    mine = {at for at, _ in errors}
-    others = (block for block, at in order.items() if isinstance(block.terminator, Invoke) and at not in mine)
-    between = sorted(order[block] for block in {*others, *(b for b in order if any(effect_of(op) & MAY_RAISE for op in b.ops))})
-    blocks = list(order)
-    found: list[list[Edge]] = []
-    last: object = None
-    for at, edge in errors:
-        carried = tuple(("const", id(a.value)) if isinstance(a, Const) else id(a) for a in edge.args)
-        key = inner.get(blocks[at]), carried, bisect(between, at)
-        if key == last:
-            found[-1].append(edge)
-        else:
-            found.append([edge])
-        last = key
-    return found
-
-
-def reducible(function: Function) -> None:
-    """Loops with several entries get one, which is told where to go on."""
-    if not natural_loops(function).reducible:
-        _one_entry(function, entries_of_a_cycle(function))
-        reducible(function)
-
-
-def _one_entry(function: Function, entries: list[Block]) -> None:
-    incoming = predecessors(function)
-    for entry in entries:
-        if any(is_error(source, edge) for source, edge in incoming[entry]):
-            raise Apart(entry)
-    which = Param(Type(int), None, "at")
-    places = {entry: tuple(Param(p.type, None, p.name) for p in entry.params) for entry in entries}
-    head = Block((which, *(p for params in places.values() for p in params)))
-    for k, entry in enumerate(entries):
-        for _, edge in incoming[entry]:
-            carried = [edge.args if other is entry else (Const(None),) * len(params) for other, params in places.items()]
-            edge.block, edge.args = head, (Const(k), *(a for args in carried for a in args))
-    go_by_number(function, head, which, [Edge(entry, places[entry]) for entry in entries])

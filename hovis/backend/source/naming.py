@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from operator import getitem
 from typing import Final
 
-from hovis.backend.source.expressions import IN_PLACE, evaluation_order, is_expression
+from hovis.backend.source.op_statements import IN_PLACE, evaluation_order, is_expression
 from hovis.backend.source.polled_loops import kept_on_the_way_back
 from hovis.ir.analysis.control_flow import uses
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges

@@ -1,6 +1,6 @@
 """What a finalizer changes in the midst of a call is seen: every kind of thing that is read, behind every kind of op that lets go of something.
 
-The residual tests what it has read where it stands (``hovis.backend.assembler.inline_guards``), and asks nothing where nothing would become known by it.
+The residual tests what it has read where it stands (``hovis.backend.assembler.selection.inline_guards``), and asks nothing where nothing would become known by it.
 """
 
 import dis

@@ -9,8 +9,8 @@ import ast
 from collections import Counter
 from typing import Final
 
-from hovis.backend.source.structure import Labeled, Leave, Try, While
-from hovis.backend.source.written_tree import Plain, Test, Written, copied, ends, parts, size
+from hovis.backend.source.control_flow.statement_tree import Labeled, Leave, Try, While
+from hovis.backend.source.control_flow.written_tree import Plain, Test, Written, copied, ends, parts, size
 from hovis.ir.model import Block
 
 #: Statements that may be written once for each way to them.

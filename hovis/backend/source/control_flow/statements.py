@@ -7,10 +7,10 @@ import ast
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from hovis.backend.source.expressions import both, marked, meaning, negated
-from hovis.backend.source.jump_repair import Mender
-from hovis.backend.source.structure import Body, End, If, Labeled, Leave, Moves, Statement, Tree, Try, While
-from hovis.backend.source.written_tree import Plain, Test, Written, count, parts, put
+from hovis.backend.source.control_flow.jump_repair import Mender
+from hovis.backend.source.control_flow.statement_tree import Body, End, If, Labeled, Leave, Moves, Statement, Tree, Try, While
+from hovis.backend.source.control_flow.written_tree import Plain, Test, Written, count, parts, put
+from hovis.backend.source.syntax import both, marked, meaning, negated
 from hovis.ir.model import Block, Branch, Edge, Operand
 
 #: A place that control may go to: where a block stands, or the head of its loop.

@@ -4,7 +4,7 @@ import ast
 import copy
 from dataclasses import dataclass
 
-from hovis.backend.source.structure import End, Labeled, Leave, Statement, Try, While
+from hovis.backend.source.control_flow.statement_tree import End, Labeled, Leave, Statement, Try, While
 from hovis.ir.model import Block
 
 

@@ -4,15 +4,13 @@ What finds a change asks the whole test (``Look.hold``), out of the way: a numbe
 """
 
 from types import CellType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from hovis.backend.assembler.encode import OP, Label
+from hovis.backend.assembler.selection.stack_code import Item, StackCode
 from hovis.ir import operations as ops
 from hovis.ir.model import Op, Operand
 from hovis.lattice import Const
-
-if TYPE_CHECKING:
-    from hovis.backend.assembler.instruction_selection import Item, Linear
 
 #: More tests than this in one place are made by a call.
 MOST: Final = 8
@@ -27,12 +25,12 @@ class Look:
 
     __slots__ = ("failed", "held", "place", "raised", "whole")
 
-    def __init__(self, place: object, whole: "list[Item]") -> None:
+    def __init__(self, place: object, whole: list[Item]) -> None:
         self.failed, self.raised, self.held = Label(), Label(), Label()
         self.place, self.whole = place, whole
 
 
-def write(linear: "Linear", cond: Operand) -> Look | None:
+def write(linear: StackCode, cond: Operand) -> Look | None:
     """Write the tests of a branch on a look, if they are few and quick: they go on at labels where they fail."""
     if not isinstance(cond, Op) or cond.callee is not ops.unchanged or cond not in linear.inline or not isinstance(cond.args[0], Const):
         return None
@@ -55,7 +53,7 @@ def write(linear: "Linear", cond: Operand) -> Look | None:
     return look
 
 
-def _tests(linear: "Linear", probes: Any) -> list[Any] | None:
+def _tests(linear: StackCode, probes: Any) -> list[Any] | None:
     """Each test once; a name that the module does not have, and Python has, is one global of the residual's."""
     namespace = linear.namespace
     found = namespace.get("__builtins__")
@@ -74,7 +72,7 @@ def _tests(linear: "Linear", probes: Any) -> list[Any] | None:
     return list(tests.values())
 
 
-def _compare(linear: "Linear", how: str, holder: Any, name: Any, value: Any) -> None:
+def _compare(linear: StackCode, how: str, holder: Any, name: Any, value: Any) -> None:
     """Push whether a test holds."""
     if how == "absent":
         linear.constant(name)

@@ -4,180 +4,38 @@ An op whose only use is an operand of a later op of the same block, with nothing
 nothing changes its order.  Stack code still names values, not locals.
 """
 
-import functools
-import sys
 from collections.abc import Callable
 from operator import getitem
-from types import BuiltinFunctionType, CellType, FunctionType, MethodDescriptorType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType
 from typing import Any, Final
 
-from hovis.backend.assembler import inline_guards
-from hovis.backend.assembler.encode import COPY, NULL_FIRST, OP, POP_TOP, PRECALL, STRICT_BOOL, unique
+from hovis.backend.assembler.encode import OP, POP_TOP, PRECALL, STRICT_BOOL
 from hovis.backend.assembler.liveness import Flow
-from hovis.backend.assembler.selection_rules import (
-    ALIASES,
-    ATTRIBUTE,
-    CHOSEN,
-    FIXED,
-    IS,
-    IS_NOT,
-    NOT,
-    TRUTH,
-    UNPACK,
-    Rule,
-    Writer,
-    constant_of,
-    is_bool,
-    is_constant,
-    spread,
-)
-from hovis.backend.tracebacks import Tracebacks, Trim, Untrim, outline
-from hovis.bytecode.instructions import NO_VALUE
+from hovis.backend.assembler.selection import control_rules as _rows  # noqa: F401  # filled by being imported
+from hovis.backend.assembler.selection import inline_guards
+from hovis.backend.assembler.selection.constant_pool import Pool
+from hovis.backend.assembler.selection.operator_rules import ATTRIBUTE, IS, IS_NOT, NOT, TRUTH, UNPACK, spread
+from hovis.backend.assembler.selection.selection_rules import CHOSEN, FIXED, Rule, constant_of, is_bool, is_constant
+from hovis.backend.assembler.selection.stack_code import COVER, DO, DROP, GUARD, KEEP, MOVE, STORE, UNGUARD, Item, StackCode
+from hovis.backend.assembler.selection.variable_rules import ALIASES
+from hovis.backend.tracebacks import Untrim, outline
 from hovis.ir import operations as ops
-from hovis.ir.model import Block, Branch, Function, Invoke, Jump, Location, Op, Operand, Param, Raise, Return
-from hovis.ir.operations import PACKAGE
+from hovis.ir.model import Block, Branch, Function, Invoke, Jump, Op, Operand, Param, Raise, Return
 from hovis.lattice import Const, Type
-
-#: (DO, opcode, argument, stack effect)
-DO: Final = 0
-#: (LOAD, value)
-LOAD: Final = 1
-#: (STORE, op)
-STORE: Final = 2
-#: (MOVE, operand, param): a load for an edge, nothing if both are in the same local
-MOVE: Final = 3
-#: (DROP, value)
-DROP: Final = 4
-#: (CELL, opcode, cell, stack effect)
-CELL: Final = 5
-#: (AT, location)
-AT: Final = 6
-#: (COVER,): from here to the end of the block an exception goes to the Invoke's error edge
-COVER: Final = 7
-#: (HANDLERS, change of the number of open handlers)
-HANDLERS: Final = 8
-#: (MACRO, function of the emitter)
-MACRO: Final = 9
-#: (KEEP, value): the local holds it until the function has been left
-KEEP: Final = 10
-#: (GUARD, op): from here on an exception goes to the error edge of this op, which is covered in the midst of a block
-GUARD: Final = 11
-#: (UNGUARD, op): up to here
-UNGUARD: Final = 12
-
-Item = tuple[Any, ...]
 
 #: A tree of calls on the stack is no higher than this: the assembler itself recurses.
 _HIGHEST: Final = 60
 
-
-class Pool:
-    """Constants, attribute names and closure cells of one code object."""
-
-    def __init__(self, cell_of: Callable[[object], CellType], variables: set[str]) -> None:
-        # a string in front would be taken for the docstring
-        self.constants: list[object] = [None]
-        self.names: list[str] = []
-        self.cells: list[CellType] = []
-        self.cell_names: list[str] = []
-        self.taken = variables
-        self._cell_of = cell_of
-        self._constant_at: dict[object, int] = {(type(None), None): 0}
-        self._name_at: dict[str, int] = {}
-        self._cell_at: dict[int, int] = {}
-
-    def constant(self, value: object) -> int:
-        """The index of a plain constant.  Floats are told apart by identity: nan, -0.0."""
-        kind = type(value)
-        key: object = (kind, value) if kind in _KEYED else id(value)
-        at = self._constant_at.get(key)
-        if at is None:
-            at = self._constant_at[key] = len(self.constants)
-            self.constants.append(value)
-        return at
-
-    def name(self, name: str) -> int:
-        """The index of an attribute's name."""
-        at = self._name_at.setdefault(name, len(self.names))
-        if at == len(self.names):
-            self.names.append(name)
-        return at
-
-    def cell(self, value: object) -> int:
-        """The index of a closure cell that holds this very object."""
-        at = self._cell_at.get(id(value))
-        if at is None:
-            at = self._cell_at[id(value)] = len(self.cells)
-            kind = type(value)
-            name = getattr(value, "name" if issubclass(kind, Function) else "__name__", None) if issubclass(kind, (Function, *_NAMED)) else None
-            self.cell_names.append(NO_VALUE if value is ops.UNBOUND else unique(name if isinstance(name, str) else type(value).__name__, self.taken))
-            self.cells.append(self._cell_of(value))
-        return at
-
-    def user_cell(self, cell: CellType, name: str | None) -> int | None:
-        """A closure cell of the user's own, under its own name if that is still free."""
-        if name is None:
-            name = unique("cell", self.taken)
-        elif name in self.taken or not name.isidentifier():
-            return None
-        self.taken.add(name)
-        self.cell_names.append(name)
-        self.cells.append(cell)
-        return len(self.cells) - 1
-
-
-def is_permanent(value: object) -> bool:
-    """Does value live as long as the interpreter, or is it a tuple of such things and of plain ones?
-
-    Such a one stands among the constants, as that spares the copy of a cell in every call.  The garbage collector does not
-    look into code objects: what could lead back to the residual must not stand there.
-    """
-    if type(value) is type:
-        return not value.__flags__ & _HEAP_TYPE
-    if type(value) is BuiltinFunctionType:
-        return isinstance(value.__self__, ModuleType) and value.__self__.__name__ in sys.stdlib_module_names
-    if type(value) is MethodDescriptorType:
-        return not value.__objclass__.__flags__ & _HEAP_TYPE or value.__objclass__.__module__ in sys.stdlib_module_names
-    if type(value) is tuple:
-        return len(value) <= _LONGEST and all(type(part) in _PLAIN or (type(part) is type and is_permanent(part)) for part in value)
-    return type(value) in _LISTENERS or (type(value) is FunctionType and _is_own(value))
-
-
-def _is_own(fn: FunctionType) -> bool:
-    """Is it hovis's own, and holds nothing else?  (The test of guards holds them in its defaults.)"""
-    held = (*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values())
-    return fn.__code__.co_filename.startswith(PACKAGE) and not fn.__closure__ and all(type(value) in _PLAIN or is_permanent(value) for value in held)
-
-
-#: What repairs tracebacks: it knows places only.
-_LISTENERS: Final = (Tracebacks, Trim, Untrim)
-#: Items of a tuple that is looked at.
-_LONGEST: Final = 16
-#: Py_TPFLAGS_HEAPTYPE
-_HEAP_TYPE: Final = 1 << 9
-
-_KEYED: Final = frozenset({int, bool, str, bytes, type(None), type(...)})
-_PLAIN: Final = _KEYED | {float, complex}
 #: What is called as it is: no class, no object with a ``__call__``.
 _FUNCTIONS: Final = (FunctionType, BuiltinFunctionType, MethodDescriptorType, Function)
-_NAMED: Final = (type, type(len), type(lambda: 0), type(str.join), type(sys), type(type.__call__))
 
 
-class Linear:
+class Linear(StackCode):
     """Makes the stack code of a Function, block by block."""
 
     def __init__(self, flow: Flow, pool: Pool, namespace: dict[str, Any], watched: Callable[[Op], bool]) -> None:
-        self.flow = flow
-        self.pool = pool
-        self.namespace = namespace
-        #: does somebody look at the traceback of what this op gives?
-        self.watched = watched
-        self.items: list[Item] = []
+        super().__init__(flow, pool, namespace, watched)
         self.rules: dict[Op, Rule | None] = {}
-        #: ops whose result stays on the stack
-        self.inline: set[Operand] = set()
-        #: (id of a cell of the user's, name) -> cell of this code
-        self.user_cells: dict[tuple[int, str | None], int] = {}
         #: how a Branch jumps to its true edge (``POP_JUMP_IF_…``, or FOR_ITER and LOOK to its false one); None: the condition is known
         self.tests: dict[Block, str | None] = {}
         #: those that end with a look at the environment, written there
@@ -186,7 +44,6 @@ class Linear:
         self.tails: dict[Block, int] = {}
         #: where the arguments of a closing Jump begin
         self.arguments: dict[Block, int] = {}
-        self._at: Location | None = None
         self._spread: set[Op] = set()
 
     # --------------------------------------------------------------------------------------------- trees
@@ -412,73 +269,7 @@ class Linear:
         assert isinstance(branch.cond, Op)
         return self.rules[branch.cond] is IS_NOT
 
-    # --------------------------------------------------------------------------------------------- what rules say
-
-    def do(self, opcode: int, arg: int, effect: int) -> None:
-        """Append an instruction."""
-        self.items.append((DO, opcode, arg, effect))
-
-    def cell(self, opcode: int, cell: int, effect: int) -> None:
-        """Append an instruction on a closure cell."""
-        self.items.append((CELL, opcode, cell, effect))
-
-    def macro(self, write: Callable[[Writer], None]) -> None:
-        """Append what only the emitter can say."""
-        self.items.append((MACRO, write))
-
-    def handlers(self, change: int) -> None:
-        """From here on so many more exceptions are being handled."""
-        self.items.append((HANDLERS, change))
-
-    def tell(self, listener: object) -> None:
-        """Call listener with what is on top of the stack, which stays there."""
-        if NULL_FIRST:
-            self.do(OP["PUSH_NULL"], 0, 1)
-        self.constant(listener)
-        if not NULL_FIRST:
-            self.do(OP["PUSH_NULL"], 0, 1)
-        self.do(COPY, 3, 1)
-        if PRECALL is not None:
-            self.do(PRECALL, 1, 0)
-        self.do(OP["CALL"], 1, -2)
-        self.do(POP_TOP, 0, -1)
-
-    def user_cell(self, cell: CellType, name: str | None) -> bool:
-        """Make a closure cell of the user's one of this code, under its own name (None: any); False: the name is taken."""
-        if (id(cell), name) not in self.user_cells:
-            at = self.pool.user_cell(cell, name)
-            if at is None:
-                return False
-            self.user_cells[id(cell), name] = at
-        return True
-
-    def at(self, location: Location | None) -> None:
-        """What comes now stands here in the source."""
-        if location is not None and location is not self._at:
-            self._at = location
-            self.items.append((AT, location))
-
-    def push(self, value: Operand) -> None:
-        """Load a value, or compute it here."""
-        if isinstance(value, Const):
-            self.constant(value.value)
-        elif value in self.inline:
-            assert isinstance(value, Op)
-            self.op(value)
-        else:
-            self.items.append((LOAD, value))
-
-    def constant(self, value: object) -> None:
-        """Load a known value; what may end, or refer to something that may, lives in a closure cell."""
-        if type(value) in _PLAIN or is_permanent(value):
-            self.items.append((DO, OP["LOAD_CONST"], self.pool.constant(value), 1))
-        else:
-            self.items.append((CELL, OP["LOAD_DEREF"], self.pool.cell(value), 1))
-
-    @functools.cached_property
-    def trims(self) -> bool:
-        """Are there tracebacks that tell of less than all inlined calls?  Whoever lets them pass says so, seen or not."""
-        return any(op.callee is ops.caught_at and self.watched(op) for block in self.flow.order for op in block.all_ops())
+    # --------------------------------------------------------------------------------------------- calls
 
     def op(self, op: Op, cover: bool = False) -> None:
         """The instructions of an op; with cover, an exception out of its last ones goes to the error edge."""
@@ -542,34 +333,6 @@ class Linear:
         else:
             self.do(OP["LOAD_ATTR"], at << 1 | 1, 1)
         self.unguard(op)
-
-    def attribute(self, name: str) -> None:
-        """Replace the value on top by its attribute."""
-        at = self.pool.name(name)
-        self.do(OP["LOAD_ATTR"], at if PRECALL is not None else at << 1, 0)
-
-    def callee(self, callee: object) -> None:
-        """Push what is called, and the NULL beside it."""
-        if NULL_FIRST:
-            self.do(OP["PUSH_NULL"], 0, 1)
-        if isinstance(callee, Param | Op | Const):
-            self.push(callee)
-        else:
-            self.constant(callee)
-        if not NULL_FIRST:
-            self.do(OP["PUSH_NULL"], 0, 1)
-
-    def call(self, count: int, names: tuple[str, ...] = ()) -> None:
-        """Call what lies under count arguments, the last of which have these names."""
-        if names and NULL_FIRST:
-            self.do(OP["KW_NAMES"], self.pool.constant(names), 0)
-        elif names:
-            self.do(OP["LOAD_CONST"], self.pool.constant(names), 1)
-            self.do(OP["CALL_KW"], count, -count - 2)
-            return
-        if PRECALL is not None:
-            self.do(PRECALL, count, 0)
-        self.do(OP["CALL"], count, -count - 1)
 
 
 def unpacked_count(op: Op) -> int:

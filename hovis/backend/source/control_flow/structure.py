@@ -9,10 +9,12 @@ catches, the blocks where an exception is being handled.  What they lead to stan
 from dataclasses import dataclass
 from typing import Final
 
-from hovis.backend.source.legalize import Apart, Cut, cut, is_error, landings_apart, prepare, reducible
+from hovis.backend.source.control_flow.region_conflicts import Apart, Cut, landings_apart, reducible
+from hovis.backend.source.control_flow.statement_tree import Body, End, If, Labeled, Leave, Moves, Tree, Try, While
+from hovis.backend.source.legalize import cut, is_error, prepare
 from hovis.backend.source.polled_loops import give_to_handlers, homes
 from hovis.ir.analysis.control_flow import Dominators, liveness, natural_loops, predecessors, reverse_postorder
-from hovis.ir.model import Block, Branch, Edge, Function, Invoke, Jump, Operand, Raise, Return, edges
+from hovis.ir.model import Block, Branch, Edge, Function, Invoke, Jump, Raise, Return, edges
 from hovis.ir.operations import enter_handler, leave_handler
 from hovis.passes.cfg.signal_polls import is_poll
 from hovis.passes.rewriting import MAY_RAISE, effect_of, sees_handled
@@ -21,80 +23,6 @@ from hovis.passes.rewriting import MAY_RAISE, effect_of, sees_handled
 SMALL: Final = 4
 #: So many early ends in a row are written one behind the other: as one inside of the other they would be too deep.
 LONG: Final = 32
-
-
-# ------------------------------------------------------------------------------------------------- the tree
-
-
-@dataclass(slots=True, eq=False)
-class Body:
-    """The statements of a block, without its end."""
-
-    block: Block
-
-
-@dataclass(slots=True, eq=False)
-class Moves:
-    """What the parameters behind an edge become."""
-
-    edge: Edge
-
-
-@dataclass(slots=True, eq=False)
-class Leave:
-    """Go to where this block stands: behind a Labeled around this, or (again) at the head of a While around it."""
-
-    block: Block
-    again: bool = False
-
-
-@dataclass(slots=True, eq=False)
-class Labeled:
-    """What may be left for ``block``, which stands right behind it."""
-
-    block: Block
-    body: "Tree"
-
-
-@dataclass(slots=True, eq=False)
-class While:
-    """Without end, but for what leaves it."""
-
-    block: Block
-    body: "Tree"
-
-
-@dataclass(slots=True, eq=False)
-class If:
-    block: Block
-    then: "Tree"
-    other: "Tree"
-
-
-@dataclass(slots=True, eq=False)
-class Try:
-    """``handler`` is entered by any exception out of the calls that stand in ``body``; landing is its first block.
-
-    ``other`` is what follows where there was none, if body is left for ``block``.
-    """
-
-    landing: Block
-    body: "Tree"
-    handler: "Tree"
-    block: Block | None = None
-    other: "Tree | None" = None
-
-
-@dataclass(slots=True, eq=False)
-class End:
-    """The block's Return or Raise."""
-
-    block: Block
-    handling: Operand | None = None
-
-
-Statement = Body | Moves | Leave | Labeled | While | If | Try | End
-Tree = list[Statement]
 
 
 # ------------------------------------------------------------------------------------------------- regions

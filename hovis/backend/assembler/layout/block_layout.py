@@ -2,61 +2,33 @@
 
 
 from hovis.backend.assembler.encode import (
-    COPY,
     DELETE_FAST,
     END_FOR_POPS_ONE,
-    LOAD_FAST,
-    NOWHERE,
-    NULL_FIRST,
     OP,
     OPPOSITE,
     POP_EXCEPT,
     POP_TOP,
-    PRECALL,
     RERAISE,
-    STOPITERATION_ERROR,
     STORE_FAST,
     SWAP,
-    TAKE_FAST,
     Assembly,
     Label,
     Region,
 )
-from hovis.backend.assembler.inline_guards import Look
-from hovis.backend.assembler.instruction_selection import AT, CELL, COVER, DO, DROP, GUARD, HANDLERS, KEEP, LOAD, MOVE, STORE, UNGUARD, Item, Linear
-from hovis.backend.assembler.liveness import Flow, may_finalize
+from hovis.backend.assembler.layout.edge_moves import Moves
+from hovis.backend.assembler.layout.edge_stubs import Stub, Stubs
+from hovis.backend.assembler.layout.polled_jumps import Polls
+from hovis.backend.assembler.layout.unwinding import Unwinding
+from hovis.backend.assembler.liveness import Flow
 from hovis.backend.assembler.register_allocation import Slots
+from hovis.backend.assembler.selection.inline_guards import Look
+from hovis.backend.assembler.selection.instruction_selection import Linear
+from hovis.backend.assembler.selection.stack_code import AT, CELL, COVER, DO, DROP, GUARD, HANDLERS, KEEP, LOAD, MOVE, STORE, UNGUARD, Item
 from hovis.backend.assembler.traceback_marks import Marks
 from hovis.backend.tracebacks import Tracebacks
-from hovis.ir.model import CAUGHT, Block, Branch, Caught, Edge, Invoke, Jump, Op, Operand, Param, Raise, Return, Value
+from hovis.ir.model import CAUGHT, Block, Branch, Edge, Invoke, Jump, Op, Operand, Param, Raise, Return, Value
 from hovis.ir.operations import poll
 from hovis.lattice import Const
-
-
-class _Stub:
-    """Code on an edge that stands apart from both its blocks."""
-
-    __slots__ = ("carries", "edge", "handlers", "label", "live", "mend", "prefix", "quiet", "top")
-
-    def __init__(
-        self, label: Label, edge: Edge, live: set[Value], handlers: int, top: Operand | None = None, mend: bool = False, prefix: str = "", carries: bool = False
-    ) -> None:
-        self.label, self.edge, self.live, self.handlers = label, edge, live, handlers
-        #: is it a way back on which nobody looks for signals?
-        self.quiet = False
-        self.top, self.mend, self.prefix, self.carries = top, mend, prefix, carries
-
-
-class _Plan:
-    """What happens on an edge: loads (and which of them take), stores in reverse, locals to clear."""
-
-    __slots__ = ("clears", "moves", "takes")
-
-    def __init__(self, moves: list[tuple[Param, Operand]], takes: set[int], clears: list[int]) -> None:
-        self.moves, self.takes, self.clears = moves, takes, clears
-
-    def __bool__(self) -> bool:
-        return bool(self.moves or self.clears)
 
 
 class Emitter:
@@ -72,21 +44,21 @@ class Emitter:
         self.carried = carried
         self.takers = {taker for takers in carried.values() for taker in takers}
         self.labels = {block: Label() for block in flow.order}
-        self.stubs: dict[Block, list[_Stub]] = {}
         self.mending = Tracebacks() if marks.any() else None
-        self.regions: list[Region] = []
+        self.moves = Moves(self.asm, flow, linear, slots)
+        self.unwinding = Unwinding(self.asm, self.moves, flow.is_generator, self.mending)
+        self.stubs = Stubs(self.asm, self.moves, self.unwinding, self.labels, self.takers)
         self.handlers = 0
         self._pads: dict[object, Region] = {}
+        polls = Polls(flow)
         #: the ways back of loops on which exceptions of signal handlers are caught: by the head the blocks they begin in, and where they come in
-        self.returning: dict[Block, list[Block]] = {}
+        self.returning = polls.returning
         self.landings: dict[Block, tuple[Label, Region]] = {}
         #: other jumps back, of loops where somebody looks for signals in each round: from which block to which; and the block that is written
-        self.quiet: set[tuple[Block, Block]] = set()
+        self.quiet = polls.quiet
         self.current: Block | None = None
         #: looks that have been written, with where they go on if something has changed, and what they ask has not
         self.asked: list[tuple[Look, Label, bool, int]] = []
-        #: is a value's local to be cleared where it dies?
-        self.clears: dict[Value, bool] = {}
 
     def run(self) -> None:
         """The whole function."""
@@ -106,21 +78,20 @@ class Emitter:
             asm.do(POP_TOP, 0, -1)
         asm.do(OP["RESUME"])
         falling = True
-        self._find_ways_back()
         for k, block in enumerate(order):
             if not falling:
                 self._write_asked()
             if block in self.returning:
                 self._write_ways_back(block, falling)
             elif not falling:
-                self._write_detours(block)
-                self._write_stubs(block, falls=True)
+                self.stubs.write_detours(block)
+                self.stubs.write(block, falls=True)
             following = order[k + 1] if k + 1 < len(order) else None
             falling = self.block(block, following)
         self._write_asked()
         for block in order:
-            self._write_stubs(block, falls=False)
-        self._cleanups()
+            self.stubs.write(block, falls=False)
+        self.unwinding.write()
         assert len(self.pool.cells) == count
 
     # --------------------------------------------------------------------------------------------- blocks
@@ -132,20 +103,20 @@ class Emitter:
         asm.bind(self.labels[block])
         self.handlers = self.flow.handlers[block]
         asm.depth = self.handlers + (block in self.takers)
-        asm.region = self._region(self.handlers)
+        asm.region = self.unwinding.region(self.handlers)
         # loads in front belong to the first op
         asm.place = next((item[1] for item in self.code[block] if item[0] == AT), None)
         pad = Label()
         last, tail = self.slots.last[block], self.linear.tails.get(block, 1 << 60)
         stored, arguments = self._overwritten(block), self.linear.arguments.get(block, 1 << 60)
-        do, deref = asm.do, asm.deref
+        do, deref, load = asm.do, asm.deref, self.moves.load
         for k, item in enumerate(self.code[block]):
             kind = item[0]
             if kind == DO:
                 do(item[1], item[2], item[3])
             elif kind == LOAD:
                 # among a Jump's arguments, what a param of the target holds already stays where it is
-                self._load(item[1], k in last and k < tail and (k < arguments or self.of[item[1]] not in stored))
+                load(item[1], k in last and k < tail and (k < arguments or self.of[item[1]] not in stored))
             elif kind == CELL:
                 deref(item[1], item[2], item[3])
             elif kind == STORE:
@@ -155,19 +126,19 @@ class Emitter:
             elif kind == MOVE:
                 self._move(item[1], item[2], k in last, stored)
             elif kind == DROP:
-                if k in last and k < tail and self._matters(item[1]):
+                if k in last and k < tail and self.moves.matters(item[1]):
                     do(DELETE_FAST, self.of[item[1]])
             elif kind == COVER:
                 asm.cover(Region(pad, self.handlers))
             elif kind == GUARD:
                 asm.cover(self._covering(item[1]))
             elif kind == UNGUARD:
-                asm.region = self._region(self.handlers)
+                asm.region = self.unwinding.region(self.handlers)
                 if k < tail:
-                    self._clear(self.slots.spared[item[1]])
+                    self.moves.clear(self.slots.spared[item[1]])
             elif kind == HANDLERS:
                 self.handlers += item[1]
-                asm.region = self._region(self.handlers)
+                asm.region = self.unwinding.region(self.handlers)
             elif kind != KEEP:
                 item[1](self)
         return self._terminator(block, following, pad)
@@ -178,42 +149,12 @@ class Emitter:
             return set()
         return {self.of[param] for param, _ in self.flow.moves(block.terminator.edge)}
 
-    def _load(self, value: Operand, takes: bool) -> None:
-        """A local onto the stack; takes: and nothing stays behind."""
-        local = self.of[value]
-        if not takes or not self._matters(value):
-            self.asm.do(LOAD_FAST, local, 1)
-        elif TAKE_FAST is not None:
-            self.asm.do(TAKE_FAST, local, 1)
-        else:
-            self.asm.do(LOAD_FAST, local, 1)
-            self.asm.do(DELETE_FAST, local)
-
-    def _matters(self, value: Operand) -> bool:
-        """Is it to be cleared where it dies?"""
-        assert isinstance(value, Param | Op)
-        found = self.clears.get(value)
-        if found is None:
-            found = self.clears[value] = may_finalize(value.type)
-        return found
-
-    def _constant(self, value: object) -> None:
-        """Load a known value."""
-        items: list[Item] = []
-        self.linear.items = items
-        self.linear.constant(value)
-        for kind, opcode, arg, effect in items:
-            if kind == DO:
-                self.asm.do(opcode, arg, effect)
-            else:
-                self.asm.deref(opcode, arg, effect)
-
     def _move(self, value: Operand, param: Param, last: bool, stored: set[int]) -> None:
         """A load for a Jump's edge."""
         if isinstance(value, Const):
-            self._constant(value.value)
+            self.moves.constant(value.value)
         elif self.of[value] != self.of[param]:
-            self._load(value, last and self.of[value] not in stored)
+            self.moves.load(value, last and self.of[value] not in stored)
 
     # --------------------------------------------------------------------------------------------- terminators
 
@@ -252,47 +193,18 @@ class Emitter:
 
     def _invoke(self, block: Block, invoke: Invoke, following: Block | None, pad: Label) -> bool:
         asm, op = self.asm, invoke.op
-        asm.region = self._region(self.handlers)
+        asm.region = self.unwinding.region(self.handlers)
         live = self.slots.live_out[block] - {op}
         caught = [param for param, value in zip(invoke.error.block.params, invoke.error.args, strict=True) if value is CAUGHT]
         mend = bool(caught) and self.marks.watched(op, caught[0])
-        self._later(_Stub(pad, invoke.error, live, self.handlers, CAUGHT, mend))
+        self._later(Stub(pad, invoke.error, live, self.handlers, CAUGHT, mend))
         top: Operand | None = op
         if op in self.flow.live_in[self.flow.index[invoke.ok.block]]:
             asm.do(STORE_FAST, self.of[op], -1)
             live = {value for value in live if self.of[value] != self.of[op]} | {op}
             top = None
-        self._write_plan(self._plan(invoke.ok, live, top), top)
+        self.moves.write(self.moves.plan(invoke.ok, live, top), top)
         return self._go(invoke.ok.block, following)
-
-    def _find_ways_back(self) -> None:
-        """Where signals are looked for, and where it is left: a jump back is covered by handlers, or does not look."""
-        flow = self.flow
-        polls = [block for block in flow.order if isinstance(block.terminator, Invoke) and block.terminator.op.callee is poll]
-        for block in polls:
-            assert isinstance(block.terminator, Invoke)
-            self.quiet.add((block, block.terminator.error.block))
-            if flow.index[self._ok(block).block] <= flow.index[block]:
-                self.returning.setdefault(self._ok(block).block, []).append(block)
-        apart = set(polls)
-        for block in flow.order if polls or flow.catches else ():
-            for edge in flow.leaving(block) if block not in apart else ():
-                # a way on may be written as a jump back, too: what the original does not jump back for, no signal interrupts
-                if flow.index[edge.block] > flow.index[block] or not self._leads(edge.block, block, apart):
-                    self.quiet.add((block, edge.block))
-
-    def _leads(self, first: Block, to: Block, apart: set[Block]) -> bool:
-        """Does a way lead from one block to another that goes through none of those apart?"""
-        seen, todo = {first}, [first]
-        while todo:
-            block = todo.pop()
-            if block is to:
-                return True
-            for edge in self.flow.leaving(block) if block not in apart else ():
-                if edge.block not in seen:
-                    seen.add(edge.block)
-                    todo.append(edge.block)
-        return False
 
     def _write_ways_back(self, head: Block, falling: bool) -> None:
         """Where the ways back of a loop come in that are covered by handlers; what they bring is put in place here, behind the jump.
@@ -302,10 +214,10 @@ class Emitter:
         """
         asm, latches = self.asm, self.returning[head]
         handlers = self.flow.handlers[head]
-        plans = [self._plan(self._ok(latch), self._live_behind(latch), None) for latch in latches]
+        plans = [self.moves.plan(self._ok(latch), self._live_behind(latch), None) for latch in latches]
         if not falling:
-            self._write_detours(head)
-            self._write_stubs(head, falls=True)
+            self.stubs.write_detours(head)
+            self.stubs.write(head, falls=True)
         if len(latches) > 1 or any(plans):
             asm.jump(self.labels[head])
         for latch, plan in zip(latches, plans, strict=True):
@@ -315,8 +227,8 @@ class Emitter:
             if not END_FOR_POPS_ONE:
                 asm.do(OP["NOP"])
             asm.bind(label)
-            asm.region = self._region(handlers)
-            self._write_plan(plan, None)
+            asm.region = self.unwinding.region(handlers)
+            self.moves.write(plan, None)
             if latch is not latches[-1]:
                 asm.jump(self.labels[head])
 
@@ -340,15 +252,15 @@ class Emitter:
             if not END_FOR_POPS_ONE:
                 asm.do(OP["NOP"])
             asm.bind(label)
-            asm.region = self._region(self.handlers)
-            self._write_plan(self._plan(invoke.ok, self._live_behind(block), None), None)
+            asm.region = self.unwinding.region(self.handlers)
+            self.moves.write(self.moves.plan(invoke.ok, self._live_behind(block), None), None)
             asm.jump(self.labels[invoke.ok.block])
             asm.bind(over)
         else:
             label, region = found
         caught = [param for param, value in zip(invoke.error.block.params, invoke.error.args, strict=True) if value is CAUGHT]
         mend = bool(caught) and self.marks.watched(invoke.op, caught[0])
-        self._later(_Stub(region.label, invoke.error, self._live_behind(block), self.handlers, CAUGHT, mend))
+        self._later(Stub(region.label, invoke.error, self._live_behind(block), self.handlers, CAUGHT, mend))
         asm.region = region
         asm.jump(label)
         return False
@@ -362,22 +274,22 @@ class Emitter:
         if test is None:
             assert isinstance(branch.cond, Const)
             taken = branch.true if branch.cond.value else branch.false
-            self._write_plan(self._plan(taken, live, None), None)
+            self.moves.write(self.moves.plan(taken, live, None), None)
             return self._go(taken.block, following)
         jumped, fallen = branch.true, branch.false
         carried = self.carried.get(block)
         if jumped.block is following and fallen.block is not following:
             jumped, fallen, test = fallen, jumped, OPPOSITE[test]
         label = self.labels[jumped.block]
-        apart = bool(self._plan(jumped, live, None)) or (carried is not None and jumped.block not in carried)
+        apart = bool(self.moves.plan(jumped, live, None)) or (carried is not None and jumped.block not in carried)
         if apart:
             label = Label()
-            self._later(_Stub(label, jumped, live, self.handlers, carries=carried is not None))
+            self._later(Stub(label, jumped, live, self.handlers, carries=carried is not None))
         self.asm.jump_if(test, label, (block, jumped.block) in self.quiet)
-        self.asm.region = self._region(self.handlers)
+        self.asm.region = self.unwinding.region(self.handlers)
         if carried is not None and fallen.block not in carried:
             self.asm.do(POP_TOP, 0, -1)
-        self._write_plan(self._plan(fallen, live, None), None)
+        self.moves.write(self.moves.plan(fallen, live, None), None)
         # a stub for the next block stands right before it: step over
         return self._go(fallen.block, None if apart and jumped.block is following else following)
 
@@ -385,20 +297,20 @@ class Emitter:
         """The tests are behind us, and hold."""
         look, live = self.linear.looks[block], self.slots.live_out[block]
         changed, quiet = self.labels[branch.false.block], (block, branch.false.block) in self.quiet
-        apart = bool(self._plan(branch.false, live, None))
+        apart = bool(self.moves.plan(branch.false, live, None))
         if apart:
             changed = Label()
-            self._later(_Stub(changed, branch.false, live, self.handlers))
+            self._later(Stub(changed, branch.false, live, self.handlers))
         self.asked.append((look, changed, quiet, self.handlers))
         self.asm.bind(look.held)
-        self._write_plan(self._plan(branch.true, live, None), None)
+        self.moves.write(self.moves.plan(branch.true, live, None), None)
         return self._go(branch.true.block, None if apart and branch.false.block is following else following)
 
     def _write_asked(self) -> None:
         """What is asked where a look has found a change: whether it is none after all."""
         asm, place = self.asm, self.asm.place
         for look, changed, quiet, handlers in self.asked:
-            asm.region, asm.place, asm.depth = self._region(handlers), look.place, handlers
+            asm.region, asm.place, asm.depth = self.unwinding.region(handlers), look.place, handlers
             asm.bind(look.raised)
             asm.grow(1)
             asm.do(POP_TOP, 0, -1)
@@ -415,7 +327,7 @@ class Emitter:
 
     def within(self, raised: Label | None) -> None:
         """From here on an exception goes to a label, with nothing beneath it (None: where it goes otherwise)."""
-        self.asm.region = self._region(self.handlers) if raised is None else Region(raised, self.handlers)
+        self.asm.region = self.unwinding.region(self.handlers) if raised is None else Region(raised, self.handlers)
 
     def _step(self, block: Block, branch: Branch, following: Block | None) -> bool:
         """FOR_ITER, the iterator on top: the item stays, the iterator goes."""
@@ -424,105 +336,20 @@ class Emitter:
         exhausted = Label()
         live = self.slots.live_out[block] - {item}
         asm.for_iter(exhausted)
-        asm.region = self._region(self.handlers)
-        self._later(_Stub(exhausted, done, live, self.handlers, prefix="END_FOR"))
+        asm.region = self.unwinding.region(self.handlers)
+        self._later(Stub(exhausted, done, live, self.handlers, prefix="END_FOR"))
         if item in self.of:
             asm.do(STORE_FAST, self.of[item], -1)
             live = {value for value in live if self.of[value] != self.of[item]} | {item}
         else:
             asm.do(POP_TOP, 0, -1)
         asm.do(POP_TOP, 0, -1)
-        self._write_plan(self._plan(more, live, None), None)
+        self.moves.write(self.moves.plan(more, live, None), None)
         return self._go(more.block, following)
 
-    # --------------------------------------------------------------------------------------------- edges
-
-    def _plan(self, edge: Edge, live: set[Value], top: Operand | None) -> _Plan:
-        """What has to be done on edge if these are live before it, and top is on the stack."""
-        of = self.of
-        moves, kept = [], set()
-        for param, value in self.flow.moves(edge):
-            if value is not top and of.get(value) == of[param]:
-                kept.add(of[param])
-            else:
-                moves.append((param, value))
-        if self.flow.ends_at_once(edge.block):
-            return _Plan(moves, set(), [])
-        stored = {of[param] for param, _ in moves} | kept
-        staying = self.flow.live_in[self.flow.index[edge.block]]
-        dying = {value: of[value] for value in live if value not in staying and of[value] not in stored and self._matters(value)}
-        takes = set()
-        for k in range(len(moves) - 1, -1, -1):
-            value = moves[k][1]
-            if isinstance(value, Param | Op) and dying.pop(value, None) is not None:
-                takes.add(k)
-        return _Plan(moves, takes, self.slots.in_turn(dying.values()))
-
-    def _write_plan(self, plan: _Plan, top: Operand | None) -> None:
-        """Parallel moves, by way of the stack; top is there already."""
-        asm = self.asm
-        for local in plan.clears:
-            asm.do(DELETE_FAST, local)
-        moves = list(enumerate(plan.moves))
-        if top is not None:
-            first = next((m for m in moves if m[1][1] is top), None)
-            if first is None:
-                asm.do(POP_TOP, 0, -1)
-            else:
-                moves.remove(first)
-                moves.insert(0, first)
-        for pushed, (k, (_, value)) in enumerate(moves):
-            if value is top:
-                if pushed:
-                    asm.do(COPY, pushed, 1)
-            elif isinstance(value, Const):
-                self._constant(value.value)
-            else:
-                self._load(value, k in plan.takes)
-        for _, (param, _) in reversed(moves):
-            asm.do(STORE_FAST, self.of[param], -1)
-
-    def _later(self, stub: _Stub) -> None:
+    def _later(self, stub: Stub) -> None:
         stub.quiet = (self.current, stub.edge.block) in self.quiet
-        self.stubs.setdefault(stub.edge.block, []).append(stub)
-
-    def _write_stubs(self, block: Block, falls: bool) -> None:
-        """The stubs that lead to block; falls: the last one does so by tokeng right before it."""
-        stubs = self.stubs.pop(block, [])
-        for k, stub in enumerate(stubs):
-            self._write_stub(stub)
-            if not falls or k < len(stubs) - 1:
-                self.asm.jump(self.labels[block], stub.quiet)
-
-    def _write_detours(self, following: Block) -> None:
-        """The stubs on the ways back that nothing raised leads to: near to where they begin, so that jumps are short."""
-        for block, stubs in list(self.stubs.items()):
-            if block is not following and self.labels[block].at >= 0:
-                found = [stub for stub in stubs if not isinstance(stub.top, Caught)]
-                if found:
-                    self.stubs[block] = found
-                    raised = [stub for stub in stubs if isinstance(stub.top, Caught)]
-                    self._write_stubs(block, falls=False)
-                    if raised:
-                        self.stubs[block] = raised
-
-    def _write_stub(self, stub: _Stub) -> None:
-        asm = self.asm
-        asm.bind(stub.label)
-        asm.region = self._region(stub.handlers)
-        asm.depth = stub.handlers + stub.carries
-        if stub.carries and stub.edge.block not in self.takers:
-            asm.do(POP_TOP, 0, -1)
-        if stub.prefix in OP:
-            # skipped by FOR_ITER, but for a generator that returns
-            asm.do(OP[stub.prefix])
-            if END_FOR_POPS_ONE:
-                asm.do(POP_TOP)
-        if isinstance(stub.top, Caught):
-            asm.grow(1)
-            if stub.mend:
-                self.mend()
-        self._write_plan(self._plan(stub.edge, stub.live, stub.top), stub.top)
+        self.stubs.add(stub)
 
     # --------------------------------------------------------------------------------------------- exceptions
 
@@ -535,55 +362,9 @@ class Emitter:
         found = self._pads.get(key)
         if found is None:
             found = self._pads[key] = Region(Label(), self.handlers)
-            self._later(_Stub(found.label, edge, set(live), self.handlers, CAUGHT, mend))
+            self._later(Stub(found.label, edge, set(live), self.handlers, CAUGHT, mend))
         return found
-
-    def _clear(self, values: list[Value]) -> None:
-        for local in self.slots.in_turn(self.of[value] for value in values if self._matters(value)):
-            self.asm.do(DELETE_FAST, local)
-
-    def _region(self, handlers: int) -> Region | None:
-        """What an exception that nobody catches does under so many open handlers."""
-        if not handlers and self.mending is None and not self.slots.ending and not (self.is_generator and STOPITERATION_ERROR):
-            return None
-        while len(self.regions) <= handlers:
-            self.regions.append(Region(Label(), len(self.regions), lasti=True))
-        return self.regions[handlers]
 
     def mend(self) -> None:
         """Repair the traceback of the exception on top of the stack."""
-        if self.mending is None:
-            return
-        asm = self.asm
-        if NULL_FIRST:
-            asm.do(OP["PUSH_NULL"], 0, 1)
-        self._constant(self.mending)
-        if not NULL_FIRST:
-            asm.do(OP["PUSH_NULL"], 0, 1)
-        asm.do(COPY, 3, 1)
-        if PRECALL is not None:
-            asm.do(PRECALL, 1)
-        asm.do(OP["CALL"], 1, -2)
-        asm.do(POP_TOP, 0, -1)
-
-    def _cleanups(self) -> None:
-        """The exception goes on to the caller: what was being handled before the call is so again (POP_EXCEPT of the outermost)."""
-        asm = self.asm
-        used = set(map(id, asm.regions))
-        asm.region, asm.place = None, NOWHERE
-        for handlers, region in enumerate(self.regions):
-            if id(region) not in used:
-                continue
-            asm.bind(region.label)
-            asm.depth = handlers
-            asm.grow(2)
-            if handlers:
-                asm.do(COPY, handlers + 2, 1)
-                asm.do(POP_EXCEPT, 0, -1)
-            for local in self.slots.ending:
-                self._constant(None)
-                asm.do(STORE_FAST, local, -1)
-            self.mend()
-            if self.is_generator and STOPITERATION_ERROR:
-                asm.do(*STOPITERATION_ERROR)
-            asm.do(RERAISE, 1, -1)
+        self.unwinding.mend()

@@ -1,0 +1,1 @@
+"""The order of blocks, their jumps, the moves on edges, and the handlers of exceptions."""

@@ -1,0 +1,56 @@
+"""What statements read, assign and delete, and whether they leave what they stand in."""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+JUMPS: Final = (ast.Return, ast.Raise, ast.Break, ast.Continue)
+
+
+def nested(statements: list[ast.stmt]) -> Iterator[ast.AST]:
+    """All parts of these statements."""
+    for s in statements:
+        yield from ast.walk(s)
+
+
+def assigned(statements: list[ast.stmt]) -> set[str]:
+    """The names that are bound, or deleted."""
+    return {item.id for item in nested(statements) if isinstance(item, ast.Name) and not isinstance(item.ctx, ast.Load)}
+
+
+def read(tree: ast.AST) -> set[str]:
+    """The names that are read."""
+    return {item.id for item in ast.walk(tree) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)}
+
+
+def leaves(statement: ast.stmt) -> bool:
+    """Does nothing that stands behind statement follow it?"""
+    match statement:
+        case ast.If():
+            return bool(statement.orelse) and leaves(statement.body[-1]) and leaves(statement.orelse[-1])
+        case ast.Try():
+            body = leaves(statement.body[-1]) or (bool(statement.orelse) and leaves(statement.orelse[-1]))
+            return body and all(leaves(handler.body[-1]) for handler in statement.handlers)
+        case ast.While(test=ast.Constant(value=True)):
+            return not of_loop(statement.body, ast.Break)
+    return isinstance(statement, JUMPS)
+
+
+def of_loop(statements: list[ast.stmt], kind: type[ast.stmt]) -> bool:
+    """Is there a break (or continue) of the loop whose body this is?"""
+    for s in statements:
+        if isinstance(s, kind):
+            return True
+        if isinstance(s, ast.If) and (of_loop(s.body, kind) or of_loop(s.orelse, kind)):
+            return True
+        if isinstance(s, ast.Try) and (of_loop(s.body, kind) or any(of_loop(h.body, kind) for h in s.handlers) or of_loop(s.orelse, kind)):
+            return True
+        if isinstance(s, ast.For | ast.While) and of_loop(s.orelse, kind):
+            return True
+    return False
+
+
+def deleted(body: list[ast.stmt]) -> Counter[str]:
+    """How often each name is deleted in these statements."""
+    return Counter(item.id for statement in body for item in ast.walk(statement) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Del))

@@ -1,0 +1,1 @@
+"""From jumps to structured control flow: ``if``, ``while``, ``try``, ``break``, ``continue``."""
