@@ -17,7 +17,8 @@ from hovis_xla.ops.array import manipulation as array_manipulation
 from hovis_xla.ops.array.manipulation import VIEWS
 from hovis_xla.ops.indexing import attribute_stores, indexing, stores
 from hovis_xla.ops.memory import tapes
-from hovis_xla.ops.models import calculus, statistics, traced_rows, ufunc_methods
+from hovis_xla.ops.models import calculus, diagonals, histograms, padding, searching, statistics, traced_rows, ufunc_methods
+from hovis_xla.ops.models import elementwise as elementwise_models
 from hovis_xla.ops.models import manipulation as manipulation_models
 from hovis_xla.ops.scalar import exceptions, math_module, ordering, python_numbers, sequences
 from hovis_xla.ops.scalar.python_numbers import L, Row
@@ -69,7 +70,7 @@ def _as_floats(row: Row) -> Row:
 
 
 #: Their models are in the table as soon as they are imported.
-WRITTEN: Final = (manipulation_models, calculus, statistics)
+WRITTEN: Final = (manipulation_models, diagonals, padding, calculus, elementwise_models, statistics, searching, histograms)
 
 def _combined() -> dict[Any, Row]:
     """All rows; of several for one callable the first that has an answer."""
