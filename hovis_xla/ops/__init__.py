@@ -12,10 +12,11 @@ import numpy as np
 
 from hovis_xla.emit.values import Operand
 from hovis_xla.ops import standin
-from hovis_xla.ops.array import contractions, errstate, fft, linalg, ranges, reductions, ufuncs
+from hovis_xla.ops.array import attributes, casts, creation, errstate, fft, ranges, reductions, sorting, ufuncs
 from hovis_xla.ops.array import manipulation as array_manipulation
 from hovis_xla.ops.array.manipulation import VIEWS
 from hovis_xla.ops.indexing import attribute_stores, indexing, stores
+from hovis_xla.ops.linear_algebra import contractions, linalg
 from hovis_xla.ops.memory import tapes
 from hovis_xla.ops.models import calculus, diagonals, histograms, padding, searching, statistics, traced_rows, ufunc_methods
 from hovis_xla.ops.models import elementwise as elementwise_models
@@ -46,10 +47,10 @@ def _numpy_first() -> dict[Any, Row]:
     rows: dict[Any, Row] = {}
     for fn, row in ufuncs.MIXED.items():
         rows[fn] = _first_of(row, python_numbers.ROWS[fn]) if fn in python_numbers.ROWS else row
-    for fn, row in ufuncs.TRUTHS.items():
+    for fn, row in casts.TRUTHS.items():
         rows[fn] = _first_of(row, python_numbers.ROWS[fn])
     for cls in (int, float, complex):
-        rows[cls] = _first_of(python_numbers.ROWS[cls], ufuncs.CONVERSIONS(cls, python_numbers.ROWS[cls]))
+        rows[cls] = _first_of(python_numbers.ROWS[cls], casts.CONVERSIONS(cls, python_numbers.ROWS[cls]))
     for fn, row in math_module.ROWS.items():
         rows[fn] = _first_of(row, _as_floats(row)) if fn in math_module.MATH else row
     for fn, plain in ufuncs.IN_PLACE.items():
@@ -60,7 +61,7 @@ def _numpy_first() -> dict[Any, Row]:
 
 def _as_floats(row: Row) -> Row:
     """``math.sqrt`` of a NumPy scalar: as of the float."""
-    convert = ufuncs.CONVERSIONS(float, python_numbers.ROWS[float])
+    convert = casts.CONVERSIONS(float, python_numbers.ROWS[float])
 
     def of_scalars(low: L, *xs: Operand) -> Operand | None:
         converted = [(python_numbers.class_of(x) and x) or convert(low, x) for x in xs]
@@ -76,8 +77,8 @@ def _combined() -> dict[Any, Row]:
     """All rows; of several for one callable the first that has an answer."""
     rows = {**standin.MODELS, **python_numbers.ROWS, **_numpy_first()}
     for module in (
-        ufuncs, ufunc_methods, reductions, array_manipulation, ranges, indexing, contractions, fft, linalg, errstate, stores,
-        sequences, ordering, tapes, traced_rows,
+        ufuncs, casts, ufunc_methods, reductions, sorting, array_manipulation, creation, attributes, ranges, indexing, contractions, fft, linalg, errstate,
+        stores, sequences, ordering, tapes, traced_rows,
     ):  # fmt: skip
         rows.update(module.ROWS)
     for table in (math_module.LATER, sequences.LATER, ordering.LATER, traced_rows.LATER):
