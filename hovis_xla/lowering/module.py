@@ -67,7 +67,7 @@ from hovis_xla.lowering.op_lowering import BUILDERS, Calls, where_called
 from hovis_xla.lowering.pipeline import LEADING, through
 from hovis_xla.lowering.result_aliasing import owner_key, rebuild, same_object, settled, sources_of
 from hovis_xla.lowering.while_loops import lower_loop
-from hovis_xla.ops.memory import growable_lists
+from hovis_xla.ops.memory import growable_lists, list_memory
 from hovis_xla.ops.memory.tapes import Reel, reels
 from hovis_xla.ops.ragged import extents
 from hovis_xla.prepare.pad_function import clipped
@@ -128,7 +128,7 @@ class Lowering(Calls):
         self.cells = {}
         self.windows: dict[Any, T] = {}
         self.parts_read = {}
-        #: parts of arrays by their bounds (``ops/ragged/ragged_arrays``), and bounds that have been clipped to a size, with what that gave
+        #: parts of arrays by their bounds (``ops/ragged/ragged_indexing``), and bounds that have been clipped to a size, with what that gave
         self.parts: dict[Any, Ragged] = {}
         self.clipped: dict[Any, tuple[tuple[T, T], ...]] = {}
         #: numbers of elements that are known at run time only: how wide what they count is, and what of it counts
@@ -226,7 +226,7 @@ class Lowering(Calls):
             return self._leaf(operand, leaves, location)
         if isinstance(operand, Struct):
             if isinstance(operand.callee, Listing):
-                growable_lists.enough(self, operand)
+                list_memory.enough(self, operand)
             if operand.callee not in BUILDERS and holds_handle(operand):
                 raise NotLowerable("a text of an argument that is changed", location)
             number = built.setdefault(operand.op or operand, len(built))
@@ -386,7 +386,7 @@ def _lower_main(
         lowering.reels = reels(function, slots)
         lowering.listings = growable_lists.found_in(function, len(lowering.reels), slots, seen)
         growing = dict.fromkeys(lowering.listings.values())
-        growable_lists.prepare(lowering, growing)
+        list_memory.prepare(lowering, growing)
         counted = [*lowering.reels.values(), *(listing.reel for listing in growing)]
         lowering.memory.bottom |= {reel.location: builder.constant(0, INT64) for reel in counted}
         if lowering.fuel is not None:

@@ -76,7 +76,7 @@ from hovis_xla.lowering.array_values import Arrays
 from hovis_xla.lowering.carried_kinds import WHICH
 from hovis_xla.ops import FOLDABLE, ROWS, VIEWS
 from hovis_xla.ops.indexing import out_argument, views
-from hovis_xla.ops.memory import growable_lists
+from hovis_xla.ops.memory import growable_lists, list_memory
 from hovis_xla.ops.ragged import ragged_arrays, ragged_creation
 from hovis_xla.ops.scalar import exceptions, sequences
 from hovis_xla.ops.standin import row_of
@@ -352,7 +352,7 @@ class Calls(Arrays):
             return growable_lists.make(self, self.listings[op], args)
         if callee in BUILDERS:
             return Struct(callee, tuple(args), object())
-        if not any(map(growable_lists.is_listing, args)):
+        if not any(map(list_memory.is_listing, args)):
             return None
         grown = growable_lists.call(self, callee, args, kwargs)
         if grown is None:

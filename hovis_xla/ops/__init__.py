@@ -12,14 +12,16 @@ import numpy as np
 
 from hovis_xla.emit.values import Operand
 from hovis_xla.ops import standin
-from hovis_xla.ops.array import contractions, errstate, fft, linalg, ranges, reductions, ufuncs
+from hovis_xla.ops.array import attributes, casts, creation, errstate, fft, ranges, reductions, sorting, ufuncs
 from hovis_xla.ops.array import manipulation as array_manipulation
 from hovis_xla.ops.array.manipulation import VIEWS
-from hovis_xla.ops.indexing import attribute_stores, indexing, stores
+from hovis_xla.ops.indexing import attribute_stores, indexing, stores, storing_functions
+from hovis_xla.ops.linear_algebra import contractions, linalg
 from hovis_xla.ops.memory import tapes
-from hovis_xla.ops.models import calculus, statistics, traced_rows, ufunc_methods
+from hovis_xla.ops.models import calculus, diagonals, histograms, padding, searching, statistics, traced_rows, ufunc_methods
+from hovis_xla.ops.models import elementwise as elementwise_models
 from hovis_xla.ops.models import manipulation as manipulation_models
-from hovis_xla.ops.scalar import exceptions, math_module, ordering, python_numbers, sequences
+from hovis_xla.ops.scalar import comparisons, conversions, exceptions, math_module, number_attributes, ordering, python_numbers, sequences
 from hovis_xla.ops.scalar.python_numbers import L, Row
 
 __all__ = ["FOLDABLE", "ROWS", "VIEWS"]
@@ -41,25 +43,29 @@ def _first_of(*rows: Row) -> Row:
     return row
 
 
+#: What is done with Python's own numbers.
+_OF_PYTHON: Final = {**python_numbers.ROWS, **comparisons.ROWS, **conversions.ROWS}
+
+
 def _numpy_first() -> dict[Any, Row]:
     rows: dict[Any, Row] = {}
     for fn, row in ufuncs.MIXED.items():
-        rows[fn] = _first_of(row, python_numbers.ROWS[fn]) if fn in python_numbers.ROWS else row
-    for fn, row in ufuncs.TRUTHS.items():
-        rows[fn] = _first_of(row, python_numbers.ROWS[fn])
+        rows[fn] = _first_of(row, _OF_PYTHON[fn]) if fn in _OF_PYTHON else row
+    for fn, row in casts.TRUTHS.items():
+        rows[fn] = _first_of(row, _OF_PYTHON[fn])
     for cls in (int, float, complex):
-        rows[cls] = _first_of(python_numbers.ROWS[cls], ufuncs.CONVERSIONS(cls, python_numbers.ROWS[cls]))
+        rows[cls] = _first_of(_OF_PYTHON[cls], casts.CONVERSIONS(cls, _OF_PYTHON[cls]))
     for fn, row in math_module.ROWS.items():
         rows[fn] = _first_of(row, _as_floats(row)) if fn in math_module.MATH else row
     for fn, plain in ufuncs.IN_PLACE.items():
-        rows[fn] = stores.in_place(plain, rows.get(plain) or python_numbers.ROWS[plain])
+        rows[fn] = stores.in_place(plain, rows.get(plain) or _OF_PYTHON[plain])
     rows[operator.imatmul] = stores.in_place(operator.matmul, contractions.ROWS[operator.matmul])
     return rows
 
 
 def _as_floats(row: Row) -> Row:
     """``math.sqrt`` of a NumPy scalar: as of the float."""
-    convert = ufuncs.CONVERSIONS(float, python_numbers.ROWS[float])
+    convert = casts.CONVERSIONS(float, _OF_PYTHON[float])
 
     def of_scalars(low: L, *xs: Operand) -> Operand | None:
         converted = [(python_numbers.class_of(x) and x) or convert(low, x) for x in xs]
@@ -69,17 +75,17 @@ def _as_floats(row: Row) -> Row:
 
 
 #: Their models are in the table as soon as they are imported.
-WRITTEN: Final = (manipulation_models, calculus, statistics)
+WRITTEN: Final = (manipulation_models, diagonals, padding, calculus, elementwise_models, statistics, searching, histograms)
 
 def _combined() -> dict[Any, Row]:
     """All rows; of several for one callable the first that has an answer."""
-    rows = {**standin.MODELS, **python_numbers.ROWS, **_numpy_first()}
+    rows = {**standin.MODELS, **_OF_PYTHON, **_numpy_first()}
     for module in (
-        ufuncs, ufunc_methods, reductions, array_manipulation, ranges, indexing, contractions, fft, linalg, errstate, stores,
-        sequences, ordering, tapes, traced_rows,
+        ufuncs, casts, ufunc_methods, reductions, sorting, array_manipulation, creation, attributes, ranges, indexing, contractions, fft, linalg, errstate,
+        stores, storing_functions, sequences, number_attributes, ordering, tapes, traced_rows,
     ):  # fmt: skip
         rows.update(module.ROWS)
-    for table in (math_module.LATER, sequences.LATER, ordering.LATER, traced_rows.LATER):
+    for table in (math_module.LATER, sequences.LATER, number_attributes.LATER, ordering.LATER, traced_rows.LATER):
         rows.update({fn: _first_of(rows[fn], row) if fn in rows else row for fn, row in table.items()})
     for table in (traced_rows.SOONER, exceptions.SOONER, indexing.SOONER, attribute_stores.SOONER):
         rows.update({fn: _first_of(row, rows[fn]) if fn in rows else row for fn, row in table.items()})

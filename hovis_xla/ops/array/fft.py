@@ -15,7 +15,7 @@ from hovis_xla.emit.block_slots import tensor
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.values import LAST, NONE, Known, Operand
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
-from hovis_xla.ops.array.contractions import conjugate
+from hovis_xla.ops.array.elementwise import conjugate
 from hovis_xla.ops.array.manipulation import array, as_array, sizes
 from hovis_xla.ops.scalar.python_numbers import L, Row
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from hovis_xla.emit import builder
 from hovis_xla.emit.builder import T
-from hovis_xla.emit.values import ARRAY, INT64, Known, NotLowerable, Num, NumberUnknown, Operand, Val
+from hovis_xla.emit.values import INT64, Known, NotLowerable, NumberUnknown, Operand
+from hovis_xla.ops.array.manipulation import as_array
 from hovis_xla.ops.scalar.python_numbers import L, Row
 from hovis_xla.ops.standin import StandIn, operand_of, value_of
 
@@ -44,10 +45,6 @@ def constant(fn: Callable[..., Any]) -> Row:
     return row
 
 
-def _array(t: T) -> Val:
-    return Val(Num(ARRAY, t.dtype, t.shape), t.ir)
-
-
 def _banded(direction: str) -> Callable[[int, int, int, Any], T]:
     """Ones where column minus row is k (or at most k), else zeros."""
 
@@ -68,7 +65,7 @@ def _matrix(fn: Callable[..., Any], direction: str) -> Row:
         found = np.dtype(float if kind is None else kind)
         if min(rows, columns) < 0 or found.kind not in "biufc" or found.itemsize > 16:
             return None
-        return _array(make(operator.index(rows), operator.index(columns), operator.index(off), found))
+        return as_array(make(operator.index(rows), operator.index(columns), operator.index(off), found))
 
     return row
 
@@ -90,7 +87,7 @@ def _indices(low: L, dimensions: Operand, dtype: Operand = Known(int), sparse: O
     if not shape:
         return None
     grids = [builder.reshape(builder.iota(found, shape, axis), (1, *shape)) for axis in range(len(shape))]
-    return _array(builder.concatenate(grids, 0))
+    return as_array(builder.concatenate(grids, 0))
 
 
 def _grid(low: L, grid: Operand, key: Operand) -> Operand | None:
@@ -102,7 +99,7 @@ def _grid(low: L, grid: Operand, key: Operand) -> Operand | None:
     if which is np.ogrid or isinstance(parts, np.ndarray):
         return operand_of(low, parts)
     shape = np.broadcast_shapes(*(p.shape for p in parts))
-    return _array(builder.concatenate([builder.reshape(builder.broadcast(builder.constant(p), shape), (1, *shape)) for p in parts], 0))
+    return as_array(builder.concatenate([builder.reshape(builder.broadcast(builder.constant(p), shape), (1, *shape)) for p in parts], 0))
 
 
 def _result_type(low: L, *args: Operand) -> Operand | None:

@@ -1,4 +1,4 @@
-"""Reductions, scans and sorting."""
+"""Reductions and scans."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -11,27 +11,8 @@ from hovis.lattice.inspection import is_a
 from hovis.library.numpy.types.arrays import ask, dtype_of
 from hovis_xla.emit import builder
 from hovis_xla.emit.block_slots import tensor
-from hovis_xla.emit.builder import T, and_, compare, like, not_, or_, select
-from hovis_xla.emit.values import (
-    ARRAY,
-    BOOL,
-    FALSE,
-    INT64,
-    LAST,
-    NONE,
-    PYTHON,
-    SCALAR,
-    TRUE,
-    ZERO,
-    Known,
-    NotLowerable,
-    Num,
-    Operand,
-    Val,
-    is_numpy,
-    num_of_value,
-)
-from hovis_xla.ops.scalar.arithmetic import all_of, any_of, is_zero, sign_bit
+from hovis_xla.emit.builder import T, and_, compare, like, or_, select
+from hovis_xla.emit.values import ARRAY, BOOL, FALSE, INT64, NONE, PYTHON, SCALAR, TRUE, ZERO, Known, NotLowerable, Num, Operand, Val, is_numpy, num_of_value
 from hovis_xla.ops.scalar.python_numbers import L, Row
 
 #: ``np._NoValue``: an option that is left out.
@@ -88,12 +69,12 @@ def result_dtype(fn: Callable[..., object], dtype: "np.dtype[Any]") -> "np.dtype
     return None if found is None else dtype_of(found)
 
 
-def _array(low: L, a: Operand) -> T | None:
+def numpy_tensor(low: L, a: Operand) -> T | None:
     """An array or NumPy scalar as a tensor."""
     return tensor(low.val(a)) if is_numpy(a) else None
 
 
-def _plain(*options: Operand) -> bool:
+def left_out(*options: Operand) -> bool:
     """Are these options left out?"""
     return all(isinstance(o, Known) and o.value is None for o in options)
 
@@ -134,7 +115,7 @@ class Chosen(NamedTuple):
 
 def chosen(low: L, a: Operand, axis: Operand, where: Operand = TRUE) -> Chosen | None:
     """The operand of a reduction; None: not for these."""
-    x = _array(low, a)
+    x = numpy_tensor(low, a)
     axes = None if x is None else axes_of(axis, len(x.shape))
     if x is None or axes is None:
         return None
@@ -181,7 +162,7 @@ def _folded(fn: Callable[..., object], identity: int, body: Callable[[T, T], T])
     ) -> Operand | None:  # fmt: skip
         what = chosen(low, a, axis, where)
         found = None if what is None else _dtype(fn, what.x, dtype)
-        if what is None or found is None or not _plain(out):
+        if what is None or found is None or not left_out(out):
             return None
         combine = body if found != BOOL else or_ if identity == 0 else and_
         # NumPy adds halves up as singles
@@ -215,7 +196,7 @@ def _mean(
 ) -> Operand | None:
     what = chosen(low, a, axis, where)
     found = None if what is None else _dtype(np.mean, what.x, dtype)
-    if what is None or found is None or found.kind not in "fc" or not _plain(out):
+    if what is None or found is None or found.kind not in "fc" or not left_out(out):
         return None
     # NumPy sums halves as singles, unless it is told to sum halves
     wide = np.dtype(np.float32) if found == np.float16 else found
@@ -229,9 +210,9 @@ def _variance(root: bool) -> Row:
     ) -> Operand | None:  # fmt: skip
         what = chosen(low, a, axis, where)
         found = None if what is None else _dtype(np.mean, what.x, dtype)
-        if what is None or found is None or found.kind not in "fc" or not _plain(out) or not isinstance(ddof, Known):
+        if what is None or found is None or found.kind not in "fc" or not left_out(out) or not isinstance(ddof, Known):
             return None
-        if not is_a(ddof.value, int | float) or (found.kind == "c" and not _plain(dtype)):
+        if not is_a(ddof.value, int | float) or (found.kind == "c" and not left_out(dtype)):
             return None
         wide = np.dtype(np.float32) if found == np.float16 else found
         what = what._replace(x=builder.convert(what.x, wide))
@@ -264,13 +245,13 @@ def greatest(dtype: "np.dtype[Any]") -> Any:
     return True if dtype == BOOL else math.inf if dtype.kind == "f" else np.iinfo(dtype).max
 
 
-def _nonempty(shape: Sequence[int], axes: Sequence[int]) -> None:
+def check_nonempty(shape: Sequence[int], axes: Sequence[int]) -> None:
     if count(shape, axes) == 0:
         raise NotLowerable("a reduction of nothing that has no identity: this raises")
 
 
 def extreme(x: T, axes: Sequence[int], name: str) -> T:
-    _nonempty(x.shape, axes)
+    check_nonempty(x.shape, axes)
     start = least(x.dtype) if name == "maximum" else greatest(x.dtype)
     if x.dtype.kind != "f":
         return reduce(x, axes, start, lambda a, b: builder.op(name, a, b))
@@ -288,7 +269,7 @@ def _extreme(name: str) -> Row:
         low: L, a: Operand, axis: Operand = NONE, out: Operand = NONE, keepdims: Operand = FALSE, initial: Operand = NOTHING, where: Operand = TRUE
     ) -> Operand | None:
         what = chosen(low, a, axis, where)
-        if what is None or not _plain(out) or what.x.dtype.kind == "c":
+        if what is None or not left_out(out) or what.x.dtype.kind == "c":
             return None
         started = not (isinstance(initial, Known) and initial.value is np._NoValue)
         if what.where is not None and not started:
@@ -309,7 +290,7 @@ def _combined(name: str) -> Callable[[T, T], T]:
 
 def _ptp(low: L, a: Operand, axis: Operand = NONE, out: Operand = NONE, keepdims: Operand = FALSE) -> Operand | None:
     what = chosen(low, a, axis)
-    if what is None or not _plain(out) or what.x.dtype.kind in "bc":
+    if what is None or not left_out(out) or what.x.dtype.kind in "bc":
         return None
     span = builder.sub(extreme(what.x, what.axes, "maximum"), extreme(what.x, what.axes, "minimum"))
     return finish(span, what.axes, what.x.shape, keepdims)
@@ -318,7 +299,7 @@ def _ptp(low: L, a: Operand, axis: Operand = NONE, out: Operand = NONE, keepdims
 def _truths(every: bool) -> Row:
     def row(low: L, a: Operand, axis: Operand = NONE, out: Operand = NONE, keepdims: Operand = FALSE, *, where: Operand = TRUE) -> Operand | None:
         what = chosen(low, a, axis, where)
-        if what is None or not _plain(out):
+        if what is None or not left_out(out):
             return None
         what = what._replace(x=builder.convert(what.x, BOOL))
         return finish(reduce(what.filled(every), what.axes, every, and_ if every else or_), what.axes, what.x.shape, keepdims)
@@ -327,7 +308,7 @@ def _truths(every: bool) -> Row:
 
 
 def _count_nonzero(low: L, a: Operand, axis: Operand = NONE, *, keepdims: Operand = FALSE) -> Operand | None:
-    x = _array(low, a)
+    x = numpy_tensor(low, a)
     axes = None if x is None else axes_of(axis, len(x.shape))
     if x is None or axes is None:
         return None
@@ -338,53 +319,14 @@ def _count_nonzero(low: L, a: Operand, axis: Operand = NONE, *, keepdims: Operan
     return Val(Num(PYTHON, INT64), found.ir) if found is not None and python and not found.num.shape else found
 
 
-def arg_extreme(x: T, axis: int, greatest_first: bool) -> T:
-    """The first position of the extreme element; a nan is more extreme than everything."""
-    index = builder.iota(INT64, x.shape, axis)
-
-    def body(a: T, i: T, b: T, j: T) -> list[T]:
-        better = compare("GT" if greatest_first else "LT", a, b)
-        if x.dtype.kind == "f":
-            better = or_(better, and_(builder.is_nan(a), not_(builder.is_nan(b))))
-            same = or_(compare("EQ", a, b), and_(builder.is_nan(a), builder.is_nan(b)))
-        else:
-            same = compare("EQ", a, b)
-        first = or_(better, and_(same, compare("LT", i, j)))
-        return [select(first, a, b), select(first, i, j)]
-
-    start = least(x.dtype) if greatest_first else greatest(x.dtype)
-    # an identity: it loses against every element, by its position against equal ones
-    inits = [builder.constant(start, x.dtype), builder.constant(2**62, INT64)]
-    return builder.reduce([x, index], inits, [axis], body)[1]
-
-
-def _arg(greatest_first: bool) -> Row:
-    def row(low: L, a: Operand, axis: Operand = NONE, out: Operand = NONE, *, keepdims: Operand = FALSE) -> Operand | None:
-        x = _array(low, a)
-        if x is None or not isinstance(axis, Known) or not _plain(out) or x.dtype.kind == "c":
-            return None
-        if axis.value is None:
-            shape = x.shape
-            x = builder.reshape(x, (math.prod(shape),))
-            _nonempty(x.shape, [0])
-            return finish(arg_extreme(x, 0, greatest_first), range(len(shape)), shape, keepdims)
-        axes = axes_of(axis, len(x.shape))
-        if axes is None or len(axes) != 1:
-            return None
-        _nonempty(x.shape, axes)
-        return finish(arg_extreme(x, axes[0], greatest_first), axes, x.shape, keepdims)
-
-    return row
-
-
-# ------------------------------------------------------------------------------------------------- scans, sorting
+# ------------------------------------------------------------------------------------------------- scans
 
 
 def _scan(fn: Callable[..., object], combine: Callable[[T, T], T]) -> Row:
     def row(low: L, a: Operand, axis: Operand = NONE, dtype: Operand = NONE, out: Operand = NONE) -> Operand | None:
-        x = _array(low, a)
+        x = numpy_tensor(low, a)
         found = None if x is None else _dtype(fn, x, dtype)
-        if x is None or found is None or not _plain(out) or not isinstance(axis, Known):
+        if x is None or found is None or not left_out(out) or not isinstance(axis, Known):
             return None
         if axis.value is None:
             x, at = builder.reshape(x, (math.prod(x.shape),)), 0
@@ -397,71 +339,6 @@ def _scan(fn: Callable[..., object], combine: Callable[[T, T], T]) -> Row:
         return Val(Num(ARRAY, found, result.shape), result.ir)
 
     return row
-
-
-def _less(a: T, b: T) -> T:
-    """NumPy's order: nans last; complex numbers by their real parts, then by the imaginary ones."""
-    if a.dtype.kind == "c":
-        parts = [(builder.real(v), builder.imag(v)) for v in (a, b)]
-        same = not_(or_(_less(parts[0][0], parts[1][0]), _less(parts[1][0], parts[0][0])))
-        return or_(_less(parts[0][0], parts[1][0]), and_(same, _less(parts[0][1], parts[1][1])))
-    if a.dtype.kind == "f":
-        return or_(compare("LT", a, b), and_(not_(builder.is_nan(a)), builder.is_nan(b)))
-    return compare("LT", a, b)
-
-
-def _sortable(low: L, a: Operand, axis: Operand) -> tuple[T, int] | None:
-    """What is sorted, and along which axis (None: the flat array)."""
-    x = _array(low, a)
-    if x is None or not isinstance(axis, Known):
-        return None
-    if axis.value is None:
-        return builder.reshape(x, (x.size,)), 0
-    axes = axes_of(axis, len(x.shape))
-    return None if axes is None or len(axes) != 1 else (x, axes[0])
-
-
-def _is_stable(kind: Operand, stable: Operand) -> bool:
-    return (isinstance(kind, Known) and kind.value in ("stable", "mergesort")) or (isinstance(stable, Known) and stable.value is True)
-
-
-def _sort(low: L, a: Operand, axis: Operand = LAST, kind: Operand = NONE, *, order: Operand = NONE, stable: Operand = NONE) -> Operand | None:
-    found = _sortable(low, a, axis)
-    # complex numbers with nans have an order of their own; of those without, equal ones look alike but for the sign of zeros
-    if found is None or not _plain(order) or not isinstance(kind, Known):
-        return None
-    x, at = found
-    if x.dtype.kind == "c":
-        low.bail_if(any_of(builder.is_nan(x)))
-    if x.dtype.kind in "fc" and not _is_stable(kind, stable):
-        _same_zeros(low, x)
-    (result,) = builder.sort([x], at, _less)
-    return Val(Num(ARRAY, x.dtype, x.shape), result.ir)
-
-
-def _same_zeros(low: L, x: T) -> None:
-    """Zeros of both signs are equal, and where each ends is NumPy's secret, unless the sort is stable."""
-    for part in [builder.real(x), builder.imag(x)] if x.dtype.kind == "c" else [x]:
-        zero, negative = is_zero(part), sign_bit(part)
-        low.bail_if(and_(any_of(and_(zero, negative)), any_of(and_(zero, not_(negative)))))
-
-
-def _argsort(low: L, a: Operand, axis: Operand = LAST, kind: Operand = NONE, order: Operand = NONE, *, stable: Operand = NONE) -> Operand | None:
-    """A sort that is not stable leaves the order of equal elements open: where there are any, NumPy is asked."""
-    found = _sortable(low, a, axis)
-    if found is None or not _plain(order) or not isinstance(kind, Known):
-        return None
-    x, at = found
-    if x.dtype.kind == "c":
-        low.bail_if(any_of(builder.is_nan(x)))
-    keys, places = builder.sort([x, builder.iota(INT64, x.shape, at)], at, lambda a0, b0, a1, b1: _less(a0, b0))
-    if not _is_stable(kind, stable) and x.shape[at] > 1:
-        rank = range(len(x.shape))
-        ends = [1 if k == at else 0 for k in rank]
-        before = builder.static_slice(keys, [0] * len(rank), [d - e for d, e in zip(x.shape, ends, strict=True)], [1] * len(rank))
-        after = builder.static_slice(keys, ends, x.shape, [1] * len(rank))
-        low.bail_if(not_(all_of(_less(before, after))))
-    return Val(Num(ARRAY, INT64, x.shape), places.ir)
 
 
 def of_ufunc(row: Row) -> Row:
@@ -481,8 +358,6 @@ ROWS: Final[dict[Any, Row]] = {
     np.max: _extreme("maximum"), np.amax: _extreme("maximum"), np.ndarray.max: _extreme("maximum"),
     np.min: _extreme("minimum"), np.amin: _extreme("minimum"), np.ndarray.min: _extreme("minimum"), np.ptp: _ptp,
     np.all: _truths(True), np.ndarray.all: _truths(True), np.any: _truths(False), np.ndarray.any: _truths(False), np.count_nonzero: _count_nonzero,
-    np.argmax: _arg(True), np.ndarray.argmax: _arg(True), np.argmin: _arg(False), np.ndarray.argmin: _arg(False),
     np.cumsum: _scan(np.cumsum, builder.add), np.ndarray.cumsum: _scan(np.cumsum, builder.add),
-    np.cumprod: _scan(np.cumprod, builder.mul), np.ndarray.cumprod: _scan(np.cumprod, builder.mul), np.sort: _sort, np.argsort: _argsort,
-    np.ndarray.argsort: _argsort,
+    np.cumprod: _scan(np.cumprod, builder.mul), np.ndarray.cumprod: _scan(np.cumprod, builder.mul),
 }  # fmt: skip

@@ -11,16 +11,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from hovis.base.once import once
-from hovis.base.warning_filters import warnings_are
 from hovis.ir import operations
 from hovis.ir.model import Op
 from hovis.lattice import AbstractValue, Partial
 from hovis.lattice.inspection import is_a
-from hovis.library.numpy.rules.ufuncs import IN_PLACE, OPERATORS, SCALARS, operator_result, resolved, ufunc_result
+from hovis.library.numpy.rules.ufuncs import IN_PLACE, OPERATORS, operator_result, resolved, ufunc_result
 from hovis_xla.emit import builder
 from hovis_xla.emit.block_slots import tensor
-from hovis_xla.emit.builder import T, compare, like, not_, or_, select
+from hovis_xla.emit.builder import T, compare, like, or_, select
 from hovis_xla.emit.values import (
     ARRAY,
     BOOL,
@@ -291,83 +289,7 @@ def _short_power(low: L, a: Operand, b: Operand) -> Operand | None:
     return Val(result.num, found.ir)
 
 
-def _truth(low: L, a: Operand) -> Operand | None:
-    if not isinstance(a, Val) or a.num.kind == PYTHON or math.prod(a.num.shape) != 1:
-        return None
-    return Val(Num(PYTHON, BOOL), builder.convert(builder.reshape(tensor(a), ()), BOOL).ir)
-
-
-def _not(low: L, a: Operand) -> Operand | None:
-    found = _truth(low, a)
-    return Val(Num(PYTHON, BOOL), not_(tensor(found)).ir) if isinstance(found, Val) else None
-
-
-@once
-def _takes_one_element(cls: type) -> bool:
-    """Does this version of NumPy let an array of one element (and of some dimension) be converted?"""
-    with warnings_are("ignore"):
-        try:
-            cls(np.ones(1))
-        except TypeError:
-            return False
-    return True
-
-
-def _to_python(cls: type, row: Row) -> Row:
-    """``int(x)``, ``float(x)`` of one element: as of the Python number that has its value."""
-
-    def convert(low: L, a: Operand, *rest: Operand) -> Operand | None:
-        if not isinstance(a, Val) or a.num.kind == PYTHON or rest or math.prod(a.num.shape) != 1:
-            return None
-        if a.num.shape and not _takes_one_element(cls):
-            return None
-        kind = {"b": bool, "i": int, "u": int, "f": float, "c": complex}[a.num.dtype.kind]
-        x = builder.reshape(tensor(a), ())
-        if x.dtype == np.dtype(np.uint64):
-            low.bail_if(compare("GT", x, like(2**63 - 1, x)))
-        carrier = np.dtype({bool: np.bool_, int: np.int64, float: np.float64, complex: np.complex128}[kind])
-        return row(low, Val(Num(PYTHON, carrier), builder.convert(x, carrier).ir))
-
-    return convert
-
-
-# ------------------------------------------------------------------------------------------------- casts, where, clip
-
-
-def scalar_call(cls: type[np.generic]) -> Row:
-    """``np.float32(x)``."""
-
-    def row(low: L, x: Operand) -> Operand | None:
-        if class_of(x) is None and not is_numpy(x):
-            return None
-        dtype = np.dtype(cls)
-        if class_of(x) is float and dtype.kind in "iu":  # as Python makes an int of it: what does not fit raises
-            whole = low.call(int, [x], {})
-            return None if whole is None else row(low, whole)
-        if class_of(x) is int and dtype.kind in "iu":
-            result = cast(low, x, dtype)
-        else:
-            result = builder.convert(tensor(low.val(x)), dtype)
-        return Val(num_of_dtype(dtype, result.shape), result.ir)
-
-    return row
-
-
-def astype(
-    low: L, x: Operand, dtype: Operand, order: Operand = NONE, casting: Operand = NONE, subok: Operand = TRUE, copy: Operand = TRUE, *, device: Operand = NONE
-) -> Operand | None:
-    """Without a copy it may be the array itself; the order of the result is that of C, as everywhere."""
-    options = (order, casting, copy, device)
-    if not isinstance(dtype, Known) or not isinstance(x, Val) or x.num.kind == PYTHON or not all(isinstance(o, Known) for o in options):
-        return None
-    found = np.dtype(dtype.value)
-    if not np.can_cast(x.num.dtype, found, known(casting) or "unsafe"):
-        raise NotLowerable(f"a cast from {x.num.dtype} to {found} that is not allowed: this raises")
-    if known(copy) is not True and found == x.num.dtype:
-        return x if known(order) in (None, "K", "A") else None
-    if found.kind not in "biufc" or not found.isnative or found.itemsize > (16 if found.kind == "c" else 8):
-        return None
-    return Val(Num(x.num.kind, found, x.num.shape), builder.convert(tensor(x), found).ir)
+# ------------------------------------------------------------------------------------------------- where, clip, parts, rounding
 
 
 #: Python's numbers as ``np.result_type`` takes them.
@@ -454,15 +376,10 @@ MIXED: Final[dict[Any, Row]] = {fn: operator_row(fn, u) for fn, u in OPERATORS.i
 
 ROWS: Final[dict[Any, Row]] = {
     **{u: ufunc_row(u) for u in [*UFUNCS, *PAIRS, np.divmod]},
-    **{cls: scalar_call(cls) for cls in SCALARS},
-    np.ndarray.astype: astype, np.generic.astype: astype, np.where: where, np.clip: clip,
+    np.where: where, np.clip: clip,
     **dict.fromkeys((np.ndarray.clip, np.generic.clip), lambda low, a, min=NONE, max=NONE: clip(low, a, min, max)),
     np.real: _part("real"), np.imag: _part("imag"), np.ndarray.conj: _conjugated, np.ndarray.conjugate: _conjugated, np.generic.conj: _conjugated,
-    np.generic.conjugate: _conjugated, np.astype: lambda low, x, dtype, *, copy=TRUE, device=NONE: astype(low, x, dtype, copy=copy),
-    np.round: _round, np.around: _round, np.ndarray.round: _round, np.generic.round: _round,
+    np.generic.conjugate: _conjugated, np.round: _round, np.around: _round, np.ndarray.round: _round, np.generic.round: _round,
 }  # fmt: skip
 
-TRUTHS: Final[dict[Any, Row]] = {operator.truth: _truth, bool: _truth, operator.not_: _not}
-CONVERSIONS: Final = _to_python
-
-__all__ = ["CONVERSIONS", "IN_PLACE", "MIXED", "ROWS", "TRUTHS", "UFUNCS", "apply", "astype", "broadcast_shapes", "cast", "shape_of"]
+__all__ = ["IN_PLACE", "MIXED", "ROWS", "UFUNCS", "apply", "broadcast_shapes", "cast", "shape_of"]

@@ -22,7 +22,8 @@ from hovis_xla.emit.fp_barriers import name_of, source_of
 from hovis_xla.emit.stored_parts import shape_of
 from hovis_xla.emit.values import ARRAY, INT64, Known, NotLowerable, Num, Operand, Ragged, Raises, Stored, Struct, Val
 from hovis_xla.jaxlib.adapter import ir
-from hovis_xla.ops.ragged import extents, ragged_arrays, ragged_reductions
+from hovis_xla.ops.array.manipulation import as_array
+from hovis_xla.ops.ragged import extents, ragged_reductions
 from hovis_xla.ops.ragged.extents import Counts
 from hovis_xla.ops.scalar.arithmetic import any_of
 from hovis_xla.ops.scalar.python_numbers import L, position
@@ -65,7 +66,7 @@ class Picked:
 
         def shown(base: Val) -> Val:
             points = [p if inside is None else select(inside, p, like(0, p)) for p in self.points]
-            return ragged_arrays.as_array(builder.transpose(builder.gather(tensor(base), self.axes, points), order))
+            return as_array(builder.transpose(builder.gather(tensor(base), self.axes, points), order))
 
         def write(base: Val, new: T) -> None:
             self.scatter(low, base, builder.transpose(new, [order.index(k) for k in range(len(order))]))
@@ -100,7 +101,7 @@ def masked(low: L, view: Val, axis: int, mask: T, front: bool) -> Ragged:
     counts = tuple(extent if k == axis else None for k in order)
 
     def shown(base: Val) -> Val:
-        return ragged_arrays.as_array(builder.transpose(builder.reshape(tensor(base), merged), order))
+        return as_array(builder.transpose(builder.reshape(tensor(base), merged), order))
 
     def write(base: Val, new: T) -> None:
         back = builder.reshape(builder.transpose(new, [order.index(k) for k in range(len(order))]), shape)
@@ -114,10 +115,10 @@ def as_array_item(low: L, item: Operand) -> Operand:
     """A list of an index as the array that it means."""
     if isinstance(item, Known) and type(item.value) is list:
         found = np.asarray(item.value, dtype=None if item.value else np.intp)
-        return ragged_arrays.as_array(builder.constant(found)) if found.dtype.kind in "iub" else item
+        return as_array(builder.constant(found)) if found.dtype.kind in "iub" else item
     if isinstance(item, Struct) and item.callee is operations.make_list:
         if not item.parts:
-            return ragged_arrays.as_array(builder.zeros(INT64, (0,)))
+            return as_array(builder.zeros(INT64, (0,)))
         made: Operand = low.call(np.array, [item], {})
         return made
     return item
@@ -257,4 +258,4 @@ def places_of(low: L, x: Operand) -> list[Ragged]:
     t = builder.convert(tensor(low.val(x)), _BOOL)
     extent = builder.reshape(t, (math.prod(t.shape),))
     axes = [builder.reshape(builder.iota(INT64, t.shape, k), extent.shape) for k in range(len(t.shape))]
-    return [Ragged(Num(ARRAY, INT64, extent.shape), ragged_arrays.as_array(axis), (extent,)) for axis in axes]
+    return [Ragged(Num(ARRAY, INT64, extent.shape), as_array(axis), (extent,)) for axis in axes]

@@ -39,9 +39,10 @@ from hovis_xla.emit.values import (
     is_sequence,
 )
 from hovis_xla.ops.array import ufuncs
+from hovis_xla.ops.array.manipulation import as_array
 from hovis_xla.ops.array.reductions import axis_of
 from hovis_xla.ops.indexing import advanced_indexing
-from hovis_xla.ops.ragged import ragged_arrays
+from hovis_xla.ops.ragged import ragged_arrays, ragged_indexing
 from hovis_xla.ops.scalar.arithmetic import int_floor_mod
 from hovis_xla.ops.scalar.python_numbers import L, Row, class_of, position
 from hovis_xla.prepare.pad_function import checked_index
@@ -158,7 +159,7 @@ def _argwhere(low: L, x: Operand) -> Operand | None:
         return None
     places = advanced_indexing.places_of(low, x)
     columns = [builder.reshape(tensor(p.read()), (*p.full.shape, 1)) for p in places]
-    return ragged_arrays.made(ragged_arrays.as_array(builder.concatenate(columns, 1)), (*places[0].counts, None))
+    return ragged_indexing.made(as_array(builder.concatenate(columns, 1)), (*places[0].counts, None))
 
 
 def _extract(low: L, condition: Operand, a: Operand) -> Operand | None:
@@ -203,7 +204,7 @@ def _flat_nonzero(low: L, x: Operand) -> Operand | None:
 
 def getitem(low: L, a: Operand, index: Operand) -> Operand | None:
     if isinstance(a, Ragged):
-        return ragged_arrays.item(low, a, index)
+        return ragged_indexing.item(low, a, index)
     if isinstance(a, Struct) and isinstance(index, Known) and type(index.value) is int and is_sequence(a):
         return a.parts[index.value] if -len(a.parts) <= index.value < len(a.parts) else None
     if not is_numpy(a) or (isinstance(a, Val) and a.num.kind != ARRAY):
@@ -219,7 +220,7 @@ def getitem(low: L, a: Operand, index: Operand) -> Operand | None:
         return None
     found: Val = low.viewed(array, box)
     if bounds:
-        return ragged_arrays.part(low, found, bounds)
+        return ragged_indexing.part(low, found, bounds)
     if box.shape or any(isinstance(i, Known) and i.value is Ellipsis for i in items):
         return found
     return Val(Num(SCALAR, found.num.dtype), found.ir)
@@ -338,7 +339,7 @@ def _pick(low: L, array: Val, items: Sequence[Operand]) -> Operand | None:
     target = found if isinstance(found, Ragged) else found.target(low)
     t = tensor(target.read())
     if any(c is not None for c in target.counts):
-        return ragged_arrays.made(ragged_arrays.as_array(t), target.counts)
+        return ragged_indexing.made(as_array(t), target.counts)
     return low.fresh(t) if t.shape else Val(Num(SCALAR, t.dtype), t.ir)
 
 

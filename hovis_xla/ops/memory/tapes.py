@@ -29,7 +29,7 @@ from hovis_xla.emit.builder import T
 from hovis_xla.emit.locations import Location
 from hovis_xla.emit.values import ARRAY, BOOL, EITHER, INT64, SCALAR, Known, Num, Operand, Struct, Val, either_of, num_of_type
 from hovis_xla.ops import standin
-from hovis_xla.ops.indexing import stores
+from hovis_xla.ops.indexing import stores, storing_functions
 from hovis_xla.ops.models import calculus
 from hovis_xla.ops.scalar.python_numbers import L, Row
 
@@ -267,5 +267,5 @@ _FITTED: Final = standin.row_of(calculus.fitted_to)
 ROWS: Final[dict[Any, Row]] = {
     operations.make_tape: _make_tape, operations.put: _put, operations.revise: _put, operations.get: _get,
     operations.filled: _filled, operations.missing: _missing, zero_tape: _zero_tape, apart: _apart, afresh: _afresh, added: _added, alike: _alike,
-    updated: stores.updated, scatter: lambda low, a, indices, b: stores.ROWS[np.ufunc.at](low, Known(np.add), a, indices, b),
+    updated: stores.updated, scatter: lambda low, a, indices, b: storing_functions.ROWS[np.ufunc.at](low, Known(np.add), a, indices, b),
 }  # fmt: skip

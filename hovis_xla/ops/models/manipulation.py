@@ -1,4 +1,4 @@
-"""Models of NumPy's functions that arrange elements: padding, rolling, diagonals, choosing, inserting."""
+"""Models of NumPy's functions that arrange elements: rolling, joining, choosing, inserting."""
 
 import itertools
 import math
@@ -36,13 +36,6 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     order = [k for k in range(a.ndim) if k != axis]
     order.insert(start - (axis < start), axis)
     return np.transpose(a, tuple(order))
-
-
-@model(np.matrix_transpose, np.linalg.matrix_transpose)
-def matrix_transpose(x: Any) -> Any:
-    if x.ndim < 2:
-        raise ValueError("Input array must be at least 2-dimensional")
-    return np.swapaxes(x, -1, -2)
 
 
 @model(np.atleast_3d)
@@ -91,116 +84,6 @@ def resize(a: Any, new_shape: Any) -> Any:
     return np.reshape(cut(np.concatenate((flat,) * times), 0, None, count) if times > 1 else np.copy(cut(flat, 0, None, count)), shape)
 
 
-# ------------------------------------------------------------------------------------------------- diagonals, triangles
-
-
-def _diagonal_size(rows: int, columns: int, k: int) -> int:
-    return max(0, min(rows, columns - k) if k >= 0 else min(rows + k, columns))
-
-
-@model(np.diagonal, np.ndarray.diagonal)
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    first, second = axis_of(axis1, a.ndim), axis_of(axis2, a.ndim)
-    if first == second:
-        raise ValueError("axis1 and axis2 cannot be the same")
-    rest = [k for k in range(a.ndim) if k not in (first, second)]
-    moved = np.transpose(a, (*rest, first, second))
-    rows, columns = moved.shape[-2:]
-    size = _diagonal_size(rows, columns, offset)
-    if not size:
-        return moved[(slice(None),) * len(rest) + (0 if rows else slice(0, 0), slice(0, 0))] if rows else np.reshape(moved, (*moved.shape[:-2], 0))
-    start = offset if offset >= 0 else -offset * columns
-    flat = np.reshape(moved, (*moved.shape[:-2], rows * columns))
-    return cut(flat, len(rest), start, start + (size - 1) * (columns + 1) + 1, columns + 1)
-
-
-@model(np.linalg.diagonal)
-def diagonal_of_last(x: Any, *, offset: int = 0) -> Any:
-    return diagonal(x, offset, -2, -1)
-
-
-@model(np.diag)
-def diag(v: Any, k: int = 0) -> Any:
-    if v.ndim == 2:
-        return diagonal(v, k)
-    if v.ndim != 1:
-        raise ValueError("Input must be 1- or 2-d.")
-    size = len(v) + abs(k)
-    i, j = np.expand_dims(numbers(v, size), 1), np.expand_dims(numbers(v, size), 0)
-    zero = zeros(v, (size, size), v.dtype)
-    column = np.concatenate((zeros(v, abs(k), v.dtype), v)) if k > 0 else np.concatenate((v, zeros(v, abs(k), v.dtype))) if k else v
-    # on the diagonal the column alone says which element it is
-    return np.where(j - i == k, np.broadcast_to(column, (size, size)), zero)
-
-
-@model(np.diagflat)
-def diagflat(v: Any, k: int = 0) -> Any:
-    return diag(np.ravel(arrayed(v)), k)
-
-
-@model(np.trace, np.ndarray.trace)
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-    found = np.dtype(dtype) if dtype is not None else np.zeros((1, 1), a.dtype).trace().dtype
-    return np.sum(diagonal(a, offset, axis1, axis2), axis=-1, dtype=found)
-
-
-@model(np.linalg.trace)
-def trace_of_last(x: Any, *, offset: int = 0, dtype: Any = None) -> Any:
-    return trace(x, offset, -2, -1, dtype)
-
-
-def _triangle(m: Any, k: int, lower: bool) -> Any:
-    if m.ndim == 1:  # a mask of n by n, with the vector as each row
-        m = np.broadcast_to(m, (len(m), len(m)))
-    if m.ndim < 2:
-        raise ValueError("a triangle of a number")
-    rows, columns = m.shape[-2:]
-    off = np.expand_dims(numbers(m, columns), 0) - np.expand_dims(numbers(m, rows), 1)
-    return np.where(off <= k if lower else off >= k, m, zeros(m, (), m.dtype))
-
-
-@model(np.tril)
-def tril(m: Any, k: int = 0) -> Any:
-    return _triangle(m, k, True)
-
-
-@model(np.triu)
-def triu(m: Any, k: int = 0) -> Any:
-    return _triangle(m, k, False)
-
-
-@model(np.tril_indices_from)
-def tril_indices_from(arr: Any, k: int = 0) -> Any:
-    return np.tril_indices(arr.shape[-2], k, arr.shape[-1]) if arr.ndim == 2 else _refuse()
-
-
-@model(np.triu_indices_from)
-def triu_indices_from(arr: Any, k: int = 0) -> Any:
-    return np.triu_indices(arr.shape[-2], k, arr.shape[-1]) if arr.ndim == 2 else _refuse()
-
-
-@model(np.diag_indices_from)
-def diag_indices_from(arr: Any) -> Any:
-    return np.diag_indices(arr.shape[0], arr.ndim) if arr.ndim >= 2 and len(set(arr.shape)) == 1 else _refuse()
-
-
-def _refuse() -> Any:
-    raise ValueError("a shape that does not fit: this raises")
-
-
-@model(np.vander)
-def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
-    columns = len(x) if N is None else operator.index(N)
-    if x.ndim != 1:
-        raise ValueError("x must be a one-dimensional array or sequence.")
-    dtype = np.promote_types(x.dtype, int)
-    powers, power = [], np.ones_like(x, dtype=dtype)
-    for _ in range(columns):
-        powers.append(power)
-        power = power * x.astype(dtype)
-    return np.stack(powers if increasing else powers[::-1], axis=1) if powers else zeros(x, (len(x), 0), dtype)
-
-
 # ------------------------------------------------------------------------------------------------- joining, padding
 
 
@@ -239,130 +122,6 @@ def block(arrays: Any) -> Any:
         return np.reshape(x, (1,) * (rank - x.ndim) + x.shape)
 
     return np.copy(joined(arrays, 0))
-
-
-@model(np.kron)
-def kron(a: Any, b: Any) -> Any:
-    first = standing(a, b)
-    a, b = arrayed(a, first), arrayed(b, first)
-    if not a.ndim or not b.ndim:
-        return np.multiply(a, b)
-    rank = max(a.ndim, b.ndim)
-    left, right = (1,) * (rank - a.ndim) + a.shape, (1,) * (rank - b.ndim) + b.shape
-    spread = [(m, 1) for m in left], [(1, n) for n in right]
-    shapes = [tuple(itertools.chain.from_iterable(pairs)) for pairs in spread]
-    product = np.multiply(np.reshape(a, shapes[0]), np.reshape(b, shapes[1]))
-    return np.reshape(product, tuple(m * n for m, n in zip(left, right, strict=True)))
-
-
-@model(np.cross)
-def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
-    if axis is not None:
-        axisa = axisb = axisc = axis
-    a, b = np.moveaxis(a, axis_of(axisa, a.ndim), -1), np.moveaxis(b, axis_of(axisb, b.ndim), -1)
-    if a.shape[-1] != 3 or b.shape[-1] != 3:
-        raise ValueError("vectors of three")
-    dtype = np.promote_types(a.dtype, b.dtype)
-    a, b = np.broadcast_arrays(a.astype(dtype), b.astype(dtype))
-    x, y = ([v[..., k] for k in range(3)] for v in (a, b))
-    parts = [x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]]
-    return np.moveaxis(np.stack(parts, axis=-1), -1, axis_of(axisc, a.ndim))
-
-
-@model(np.linalg.cross)
-def cross_of_last(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    return cross(x1, x2, axis=axis)
-
-
-def _widths(width: Any, rank: int) -> list[tuple[int, int]]:
-    found = np.broadcast_to(np.asarray(width), (rank, 2))
-    if found.dtype.kind not in "iu" or (found < 0).any():
-        raise ValueError("index can't contain negative values")
-    return [(int(a), int(b)) for a, b in found]
-
-
-def _pairs(values: Any, rank: int) -> list[tuple[Any, Any]]:
-    """One number, a pair, or a pair an axis; numbers of the program among them."""
-    if isinstance(values, StandIn):
-        if values.shape:
-            raise NotLowerable("an array of constants to pad with")
-        return [(values, values)] * rank
-    if not isinstance(values, tuple | list):
-        return [(values, values)] * rank
-    rows = [r if isinstance(r, tuple | list) else None for r in values]
-    if all(r is None for r in rows):
-        pair = (values[0], values[-1])
-        return [pair] * rank
-    pairs = [(r[0], r[-1]) for r in values]
-    return pairs * rank if len(pairs) == 1 else pairs
-
-
-@model(np.pad)
-def pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Any:
-    widths = _widths(pad_width, array.ndim)
-    told = {k: 0 if k.endswith("_values") else v for k, v in options.items()}
-    np.pad(np.zeros([min(n, 1) for n in array.shape]), widths, mode, **told)  # it raises where it does
-    if mode in ("edge", "reflect", "symmetric", "wrap", "empty"):
-        if mode == "empty":
-            mode = "constant"
-        elif options.get("reflect_type", "even") != "even" or not set(options) <= {"reflect_type"}:
-            raise NotLowerable("np.pad with reflect_type='odd'")
-        else:
-            for axis, width in enumerate(widths):
-                if width != (0, 0):
-                    places = np.pad(np.arange(array.shape[axis]), width, mode=mode)
-                    array = np.take(array, places, axis=axis)
-            return np.copy(array)
-    if mode == "constant":
-        for axis, (before, after), values in zip(range(array.ndim), widths, _pairs(options.get("constant_values", 0), array.ndim), strict=True):
-            array = _bordered(array, axis, (before, after), [_constant_border(array, axis, v) for v in values])
-        return np.copy(array)
-    if mode == "linear_ramp" and array.dtype.kind == "f":
-        for axis, width, ends in zip(range(array.ndim), widths, _pairs(options.get("end_values", 0), array.ndim), strict=True):
-            array = _ramped(array, axis, width, ends)
-        return np.copy(array)
-    if mode in ("mean", "maximum", "minimum") and array.dtype.kind == "f" and options.get("stat_length") is None:
-        reduce = {"mean": np.mean, "maximum": np.max, "minimum": np.min}[mode]
-        for axis, width in enumerate(widths):
-            if width != (0, 0):
-                found = reduce(array, axis=axis, keepdims=True)
-                array = _bordered(array, axis, width, [found, found])
-        return np.copy(array)
-    raise NotLowerable(f"np.pad with mode={mode!r}")
-
-
-def _constant_border(array: Any, axis: int, value: Any) -> Any:
-    shape = tuple(1 if k == axis else d for k, d in enumerate(array.shape))
-    return array.call(np.full, shape, _stored(array, value), array.dtype)
-
-
-def _stored(array: Any, value: Any) -> Any:
-    """A value as assignment to an element of array takes it; what does not fit there raises."""
-    if isinstance(value, StandIn):
-        if array.dtype.kind in "iub" and value.dtype != array.dtype:
-            raise NotLowerable("np.pad with a number that may not fit the array")
-        return value
-    cell = np.empty(1, array.dtype)
-    cell[0] = value
-    return cell[0]
-
-
-def _bordered(array: Any, axis: int, width: tuple[int, int], borders: list[Any]) -> Any:
-    parts = [np.repeat(borders[0], width[0], axis=axis), array, np.repeat(borders[1], width[1], axis=axis)]
-    return np.concatenate([p for p in parts if p is array or p.shape[axis]], axis=axis) if any(width) else array
-
-
-def _ramped(array: Any, axis: int, width: tuple[int, int], ends: tuple[Any, Any]) -> Any:
-    parts = [array]
-    shape = [1] * array.ndim
-    for side, count in enumerate(width):
-        if count:
-            edge = cut(array, axis, 0, 1) if side == 0 else cut(array, axis, array.shape[axis] - 1, None)
-            steps = np.arange(count, dtype=array.dtype)
-            shape[axis] = count
-            ramp = np.reshape(steps, shape) * ((edge - ends[side]) / count) + ends[side]
-            parts = [ramp, *parts] if side == 0 else [*parts, np.flip(ramp, axis)]
-    return np.concatenate(parts, axis=axis) if len(parts) > 1 else array
 
 
 # ------------------------------------------------------------------------------------------------- choosing
@@ -594,6 +353,6 @@ def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
     return a
 
 
-@model(np.trim_zeros, np.argwhere)
+@model(np.trim_zeros)
 def _depends_on_values(*args: Any, **named: Any) -> Any:
     raise NotLowerable("the shape of the result depends on values")

@@ -15,6 +15,7 @@ from hovis.ir.model import Function
 from hovis.lattice import Type
 from hovis.lattice.constants import constant_key
 from hovis_xla.emit.values import Known, NotLowerable, Operand, Val
+from hovis_xla.ops.models.cmath_module import ccos, ccosh, cexp, clog, csin, csinh, csqrt, magnitude, phase, polar, quotient, rect
 from hovis_xla.ops.scalar.python_numbers import L, Row, class_of
 
 
@@ -204,102 +205,6 @@ def _round_int(n: int, digits: int) -> int:
     return down
 
 
-# complex numbers (CPython: Objects/complexobject.c, Modules/cmathmodule.c)
-
-
-def _quotient(a: complex, b: complex) -> complex:
-    ar, ai, br, bi = a.real, a.imag, b.real, b.imag
-    if abs(br) >= abs(bi):
-        if br == 0.0:
-            raise ZeroDivisionError
-        ratio = bi / br
-        denominator = br + bi * ratio
-        return complex((ar + ai * ratio) / denominator, (ai - ar * ratio) / denominator)
-    if abs(bi) >= abs(br):
-        ratio = br / bi
-        denominator = br * ratio + bi
-        return complex((ar * ratio + ai) / denominator, (ai * ratio - ar) / denominator)
-    return complex(math.nan, math.nan)
-
-
-def _size(z: complex) -> float:
-    found = math.hypot(z.real, z.imag)
-    if math.isinf(found) and math.isfinite(z.real) and math.isfinite(z.imag):
-        raise OverflowError
-    return found
-
-
-def _phase(z: complex) -> float:
-    return math.atan2(z.imag, z.real)
-
-
-def _polar(z: complex) -> tuple[float, float]:
-    return abs(z), math.atan2(z.imag, z.real)
-
-
-def _rect(r: float, phi: float) -> complex:
-    _finite(complex(r, phi))
-    return complex(r * math.cos(phi), r * math.sin(phi))
-
-
-def _finite(z: complex) -> None:
-    if not (math.isfinite(z.real) and math.isfinite(z.imag)):
-        raise ValueError
-
-
-def _cexp(z: complex) -> complex:
-    _finite(z)
-    size = math.exp(z.real)
-    return complex(size * math.cos(z.imag), size * math.sin(z.imag))
-
-
-def _clog(z: complex) -> complex:
-    _finite(z)
-    ax, ay = abs(z.real), abs(z.imag)
-    if ax == 0.0 and ay == 0.0:
-        raise ValueError
-    size = math.hypot(ax, ay)
-    if 0.71 <= size <= 1.73:
-        large, small = max(ax, ay), min(ax, ay)
-        return complex(math.log1p((large - 1) * (large + 1) + small * small) / 2.0, math.atan2(z.imag, z.real))
-    return complex(math.log(size), math.atan2(z.imag, z.real))
-
-
-def _csqrt(z: complex) -> complex:
-    _finite(z)
-    if z.real == 0.0 and z.imag == 0.0:
-        return complex(0.0, z.imag)
-    ax, ay = abs(z.real), abs(z.imag)
-    if ax > 1e300 or ay > 1e300 or (ax < 1e-300 and ay < 1e-300):
-        raise OverflowError
-    ax /= 8.0
-    s = 2.0 * math.sqrt(ax + math.hypot(ax, ay / 8.0))
-    d = ay / (2.0 * s)
-    if z.real >= 0.0:
-        return complex(s, math.copysign(d, z.imag))
-    return complex(d, math.copysign(s, z.imag))
-
-
-def _ccos(z: complex) -> complex:
-    _finite(z)
-    return complex(math.cos(z.real) * math.cosh(z.imag), -math.sin(z.real) * math.sinh(z.imag))
-
-
-def _csin(z: complex) -> complex:
-    _finite(z)
-    return complex(math.sin(z.real) * math.cosh(z.imag), math.cos(z.real) * math.sinh(z.imag))
-
-
-def _ccosh(z: complex) -> complex:
-    _finite(z)
-    return complex(math.cos(z.imag) * math.cosh(z.real), math.sin(z.imag) * math.sinh(z.real))
-
-
-def _csinh(z: complex) -> complex:
-    _finite(z)
-    return complex(math.cos(z.imag) * math.sinh(z.real), math.sin(z.imag) * math.cosh(z.real))
-
-
 # ------------------------------------------------------------------------------------------------- rows
 
 _traces: dict[Any, Function] = {}
@@ -398,8 +303,8 @@ LATER: Final[dict[Any, Row]] = {
 
 #: Tried before them.
 SOONER: Final[dict[Any, Row]] = {
-    operator.truediv: _of_complex(written(_quotient, complex, complex)), builtins.abs: _of_complex(written(_size, complex)),
-    operator.abs: _of_complex(written(_size, complex)), operator.pow: _complex_power, builtins.pow: _complex_power,
+    operator.truediv: _of_complex(written(quotient, complex, complex)), builtins.abs: _of_complex(written(magnitude, complex)),
+    operator.abs: _of_complex(written(magnitude, complex)), operator.pow: _complex_power, builtins.pow: _complex_power,
 }  # fmt: skip
 
 ROWS: Final[dict[Any, Row]] = {
@@ -407,8 +312,8 @@ ROWS: Final[dict[Any, Row]] = {
     math.factorial: written(_factorial, int), math.comb: written(_comb, int, int), math.perm: _permutations,
     int.bit_length: written(_bit_length, int), int.bit_count: written(_bit_count, int), math.isclose: _is_close,
     math.hypot: written(_hypot, float, many=True), math.remainder: written(_remainder, float, float), math.modf: written(_modf, float),
-    math.pow: written(_float_power, float, float), cmath.phase: written(_phase, complex), cmath.polar: written(_polar, complex),
-    cmath.rect: written(_rect, float, float), cmath.exp: written(_cexp, complex), cmath.log: written(_clog, complex),
-    cmath.sqrt: written(_csqrt, complex), cmath.cos: written(_ccos, complex), cmath.sin: written(_csin, complex),
-    cmath.cosh: written(_ccosh, complex), cmath.sinh: written(_csinh, complex),
+    math.pow: written(_float_power, float, float), cmath.phase: written(phase, complex), cmath.polar: written(polar, complex),
+    cmath.rect: written(rect, float, float), cmath.exp: written(cexp, complex), cmath.log: written(clog, complex),
+    cmath.sqrt: written(csqrt, complex), cmath.cos: written(ccos, complex), cmath.sin: written(csin, complex),
+    cmath.cosh: written(ccosh, complex), cmath.sinh: written(csinh, complex),
 }  # fmt: skip

@@ -14,7 +14,8 @@ from hovis_xla.emit.builder import T, and_, compare, like, not_, or_, select
 from hovis_xla.emit.values import FLOAT64, INT64, Known, Operand, Struct
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 from hovis_xla.ops.scalar import arithmetic
-from hovis_xla.ops.scalar.python_numbers import L, Row, as_class, class_of, is_infinite, number, to_whole, whole
+from hovis_xla.ops.scalar.conversions import to_whole
+from hovis_xla.ops.scalar.python_numbers import L, Row, as_class, class_of, is_infinite, number, whole
 
 #: Below this a double is denormal, or zero.
 _SMALLEST: Final = 2.2250738585072014e-308

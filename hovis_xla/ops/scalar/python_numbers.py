@@ -13,29 +13,11 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.ir import operations
-from hovis.lattice.inspection import is_a
 from hovis_xla.analysis.intervals import before
 from hovis_xla.emit import builder
-from hovis_xla.emit.block_slots import num_of, tensor
+from hovis_xla.emit.block_slots import tensor
 from hovis_xla.emit.builder import T, and_, compare, like, not_, or_, select, xor
-from hovis_xla.emit.values import (
-    ARRAY,
-    CARRIERS,
-    COMPLEX,
-    COMPLEX128,
-    FLOAT,
-    FLOAT64,
-    INT,
-    INT64,
-    PYTHON,
-    SCALAR,
-    TRUTH,
-    Known,
-    Operand,
-    Struct,
-    Val,
-    named_tuple,
-)
+from hovis_xla.emit.values import CARRIERS, COMPLEX, COMPLEX128, FLOAT, FLOAT64, INT, INT64, PYTHON, TRUTH, Known, Operand, Struct, Val
 from hovis_xla.ops.scalar import arithmetic, complex_functions
 
 #: A Lowering; rows get it first.
@@ -45,10 +27,8 @@ Row = Callable[..., "Operand | None"]
 _TOWER: Final = [bool, int, float, complex]
 #: Products of doubles at or above this may be past 64 bits.
 _PRODUCT_LIMIT: Final = 9.2233720368547e18
-_EXACT: Final = 2**53
-
-
-_NO_IMAGINARY: Final = Known(0.0)
+#: Integers up to this are exact as doubles.
+EXACT: Final = 2**53
 
 
 def class_of(x: Operand) -> type | None:
@@ -146,8 +126,8 @@ def truediv(low: L, a: Operand, b: Operand) -> Operand | None:
     if cls is int:
         # correctly rounded only if both are exact as floats
         for operand, t in ((a, x), (b, y)):
-            if not is_within(low, operand, -_EXACT, _EXACT):
-                low.bail_if(or_(compare("GT", t, like(_EXACT, t)), compare("LT", t, like(-_EXACT, t))))
+            if not is_within(low, operand, -EXACT, EXACT):
+                low.bail_if(or_(compare("GT", t, like(EXACT, t)), compare("LT", t, like(-EXACT, t))))
         x, y = builder.convert(x, FLOAT64), builder.convert(y, FLOAT64)
     return number(complex_functions.divide(x, y) if cls is complex else builder.div(x, y))
 
@@ -329,102 +309,7 @@ def not_row(low: L, a: Operand) -> Operand | None:
     return None if found is None else Known(not found.value) if isinstance(found, Known) else number(not_(tensor(found)))  # type: ignore[arg-type]
 
 
-# ------------------------------------------------------------------------------------------------- comparisons
-
-
-def _comparison(direction: str) -> Row:
-    def row(low: L, a: Operand, b: Operand) -> Operand | None:
-        cls = common(a, b)
-        if cls is None:
-            return _unlike(direction, a, b)
-        if cls is complex and direction not in ("EQ", "NE"):
-            return None
-        if cls is float and not class_of(a) is class_of(b) is float:
-            return number(_mixed(low, direction, a, b))
-        cls = int if cls is bool else cls
-        return number(compare(direction, as_class(low, a, cls), as_class(low, b, cls)))
-
-    return row
-
-
-def _unlike(direction: str, a: Operand, b: Operand) -> Operand | None:
-    """A number is never equal to None or to a string."""
-    sides = [x for x in (a, b) if isinstance(x, Known) and (x.value is None or is_a(x.value, str))]
-    if direction in ("EQ", "NE") and sides and any(class_of(x) is not None for x in (a, b)):
-        return Known(direction == "NE")
-    return None
-
-
-_FLIP: Final = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE", "EQ": "EQ", "NE": "NE"}
-
-
-def _mixed(low: L, direction: str, a: Operand, b: Operand) -> T:
-    """An int with a float: Python compares the exact values."""
-    if class_of(a) is float:
-        return _mixed(low, _FLIP[direction], b, a)
-    y = as_class(low, b, float)
-    if is_within(low, a, -_EXACT, _EXACT):
-        return compare(direction, builder.convert(as_class(low, a, int), FLOAT64), y)
-    x = as_class(low, a, int)
-    near = compare(direction, builder.convert(x, FLOAT64), y)
-    # equal after rounding: then y is integral (all floats past 2**53 are), and the integers decide
-    rounded = compare("EQ", builder.convert(x, FLOAT64), y)
-    fits = compare("LT", y, like(2.0**63, y))
-    exact = compare(direction, x, builder.convert(y, INT64))
-    past = builder.constant(direction in ("LT", "LE", "NE"))
-    return select(rounded, select(fits, exact, past), near)
-
-
-def is_(low: L, a: Operand, b: Operand) -> Operand | None:
-    """Numbers are never None; whether two numbers are one object is not said, of arrays it may be known."""
-    if isinstance(a, Known) and isinstance(b, Known):
-        return Known(a.value is b.value)
-    truths = [_truth_class(x) for x in (a, b)]
-    if None not in truths:
-        # there is one True of each class
-        return number(compare("EQ", tensor(low.val(a)), tensor(low.val(b)))) if truths[0] is truths[1] else Known(False)
-    one = a if isinstance(a, Known) else b
-    if isinstance(one, Known) and class_of(one) is None and not is_a(one.value, np.ndarray | np.generic):
-        return Known(False)
-    return _is_one_array(low, a, b)
-
-
-def _truth_class(x: Operand) -> type | None:
-    """bool or np.bool, if x is a number of that class."""
-    if isinstance(x, Known):
-        return type(x.value) if type(x.value) in (bool, np.bool_) else None
-    if not isinstance(x, Val) or x.num.dtype != np.bool_:
-        return None
-    return {PYTHON: bool, SCALAR: np.bool_}.get(x.num.kind)
-
-
-def _is_one_array(low: L, a: Operand, b: Operand) -> Operand | None:
-    """Are both the very array that owns some memory?  Arguments are taken to be different ones, which is tested where a call begins."""
-    arrays = [low.val(x) if isinstance(x, Known) else x for x in (a, b) if isinstance(x, Val) or (isinstance(x, Known) and is_a(x.value, np.ndarray))]
-    places = [x.place for x in arrays if x.num.kind == ARRAY and x.place is not None]
-    if len(places) < 2:
-        return None
-    one, other = places
-    if one.own != other.own:
-        return Known(False)  # one is a view
-    if not one.own:
-        return None
-    if one.location is other.location:
-        return Known(True)
-    owners = [place.location.owner for place in places]
-    if not any(owner is None for owner in owners):
-        low.apart.append(tuple(owners))
-    return Known(False)
-
-
-def is_not(low: L, a: Operand, b: Operand) -> Operand | None:
-    found = is_(low, a, b)
-    if found is None or isinstance(found, Known):
-        return None if found is None else Known(not found.value)
-    return not_row(low, found)
-
-
-# ------------------------------------------------------------------------------------------------- ranges
+# ------------------------------------------------------------------------------------------------- ranges, positions
 
 
 def range_step(low: L, step: Operand) -> Operand | None:
@@ -446,30 +331,6 @@ def before_(low: L, bound: Operand, distance: Operand) -> Operand | None:
     return whole(builder.sub(far, like(d, x)))
 
 
-# ------------------------------------------------------------------------------------------------- conversions
-
-
-def int_(low: L, a: Operand) -> Operand | None:
-    cls = class_of(a)
-    if cls is None or cls is complex:
-        return None
-    x = tensor(low.val(a))
-    if cls is float:
-        _fits(low, x)
-    return whole(builder.convert(x, INT64))
-
-
-def _fits(low: L, x: T) -> None:
-    """Give up unless the float is finite and within 64 bits."""
-    inside = and_(compare("LT", x, like(2.0**63, x)), compare("GE", x, like(-(2.0**63), x)))
-    if low.catching is None:
-        low.bail_if(not_(inside))
-        return
-    low.raise_if(builder.is_nan(x), ValueError)
-    low.raise_if(is_infinite(x), OverflowError)
-    low.bail_if(and_(builder.is_finite(x), not_(inside)))
-
-
 def position(low: L, a: Operand) -> T:
     """A number that says where, as an i64: Python knows what comes of one beyond that."""
     x = tensor(low.val(a))
@@ -479,95 +340,10 @@ def position(low: L, a: Operand) -> T:
     return place
 
 
-def _index(low: L, a: Operand) -> Operand | None:
-    if isinstance(a, Val) and a.num.kind == SCALAR and a.num.dtype.kind in "iu":
-        return whole(position(low, a))
-    return int_(low, a) if class_of(a) in (bool, int) else None
-
-
-def float_(low: L, a: Operand) -> Operand | None:
-    return number(as_class(low, a, float)) if class_of(a) in (bool, int, float) else None
-
-
-def complex_(low: L, a: Operand, b: Operand = _NO_IMAGINARY) -> Operand | None:
-    if common(a, b) is complex:
-        return number(as_class(low, a, complex)) if class_of(a) is complex and isinstance(b, Known) and b.value == 0 else None
-    if common(a, b) is None:
-        return None
-    return number(builder.make_complex(as_class(low, a, float), as_class(low, b, float)))
-
-
-def round_(low: L, a: Operand) -> Operand | None:
-    cls = class_of(a)
-    if cls in (bool, int):
-        return whole(as_class(low, a, int))
-    return to_whole("round_nearest_even")(low, a) if cls is float else None
-
-
-def to_whole(name: str) -> Row:
-    def row(low: L, a: Operand) -> Operand | None:
-        if class_of(a) in (bool, int):
-            return whole(as_class(low, a, int))
-        if class_of(a) is not float:
-            return None
-        x = builder.op(name, tensor(low.val(a))) if name else tensor(low.val(a))
-        _fits(low, x)
-        return whole(builder.convert(x, INT64))
-
-    return row
-
-
-def _extreme(beats: Callable[[Any, Any], Any]) -> Row:
-    """``min(a, b, …)``: the first one that no later one beats."""
-
-    def row(low: L, *xs: Operand) -> Operand | None:
-        nums = [n for n in map(num_of, xs) if n is not None and n.kind != ARRAY and n.dtype.kind != "c"]
-        if len(xs) < 2 or len(nums) < len(xs):
-            return None
-        alike = len({n.dtype for n in nums}) == 1
-        best = xs[0]
-        for x in xs[1:]:
-            if alike:
-                found = compare("LT" if beats is operator.lt else "GT", tensor(low.val(x)), tensor(low.val(best)))
-            else:
-                test = low.condition(low.call(beats, [x, best], {}))
-                found = builder.constant(test) if isinstance(test, bool) else test
-            best = low.pick(found, x, best)
-        return best
-
-    return row
-
-
-def type_(low: L, a: Operand) -> Operand | None:
-    if isinstance(a, Val):
-        return Known(a.num.python if a.num.kind == PYTHON else a.num.dtype.type if a.num.kind == "scalar" else np.ndarray)
-    return Known(type(a.value)) if isinstance(a, Known) else None
-
-
-def isinstance_(low: L, a: Operand, classes: Operand) -> Operand | None:
-    found = type_(low, a)
-    if not isinstance(found, Known) or not isinstance(classes, Known):
-        return None
-    return Known(issubclass(found.value, classes.value))
-
-
-def new_tuple(low: L, cls: Operand, items: Operand) -> Operand | None:
-    """``tuple.__new__(P, items)``: how a named tuple is made."""
-    if not isinstance(cls, Known) or not isinstance(items, Struct) or items.callee is not operations.make_tuple:
-        return None
-    fields = getattr(cls.value, "_fields", None)
-    return Struct(named_tuple(cls.value), items.parts, object()) if type(fields) is tuple and len(fields) == len(items.parts) else None
-
-
 ROWS: Final[dict[Any, Row]] = {
-    tuple.__new__: new_tuple,
     operator.add: add, operator.sub: sub, operator.mul: mul, operator.truediv: truediv, operator.floordiv: floordiv, operator.mod: mod,
     operator.pow: power, builtins.pow: power, builtins.divmod: divmod_, operator.and_: _bitwise("and"), operator.or_: _bitwise("or"),
     operator.xor: _bitwise("xor"), operator.lshift: lshift, operator.rshift: rshift, operator.invert: invert, operator.neg: neg, operator.pos: pos,
     operator.abs: abs_, builtins.abs: abs_, operator.truth: truth, bool: truth, operator.not_: not_row,
-    operator.lt: _comparison("LT"), operator.le: _comparison("LE"), operator.gt: _comparison("GT"), operator.ge: _comparison("GE"),
-    operator.eq: _comparison("EQ"), operator.ne: _comparison("NE"), operator.is_: is_, operator.is_not: is_not,
-    int: int_, float: float_, complex: complex_, operator.index: _index,
-    builtins.round: round_, builtins.min: _extreme(operator.lt), builtins.max: _extreme(operator.gt), type: type_, isinstance: isinstance_,
     operations.range_step: range_step, before: before_, operations.range_goes_on: range_goes_on,
 }  # fmt: skip

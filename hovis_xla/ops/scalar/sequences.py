@@ -16,10 +16,8 @@ from hovis_xla.emit.block_slots import same_slot, tensor
 from hovis_xla.emit.builder import T, and_, compare, like, or_, select
 from hovis_xla.emit.values import (
     ARRAY,
-    FLOAT64,
     INT32,
     INT64,
-    NONE,
     PYTHON,
     SCALAR,
     TRUTH,
@@ -32,11 +30,12 @@ from hovis_xla.emit.values import (
     ShapeUnknown,
     Struct,
     Val,
+    named_tuple,
     num_of_value,
     python_num,
 )
 from hovis_xla.ops.scalar import arithmetic
-from hovis_xla.ops.scalar.python_numbers import L, Row, class_of, new_tuple, number, position, to_whole, whole
+from hovis_xla.ops.scalar.python_numbers import L, Row, class_of, number
 
 #: Longer ones are not taken apart.
 MOST: Final = 4096
@@ -322,9 +321,17 @@ def _all_or_any(fn: Callable[..., Any]) -> Row:
 # ------------------------------------------------------------------------------------------------- containers of the result
 
 
+def _new_tuple(low: L, cls: Operand, items: Operand) -> Operand | None:
+    """``tuple.__new__(P, items)``: how a named tuple is made."""
+    if not isinstance(cls, Known) or not isinstance(items, Struct) or items.callee is not operations.make_tuple:
+        return None
+    fields = getattr(cls.value, "_fields", None)
+    return Struct(named_tuple(cls.value), items.parts, object()) if type(fields) is tuple and len(fields) == len(items.parts) else None
+
+
 def _stored(low: L, cls: Operand, state: Operand, whole: Operand) -> Operand | None:
     """``make_stored(cls, (), tuple)``: an instance of a subclass of tuple."""
-    return new_tuple(low, cls, whole) or Struct(operations.make_stored, (cls, state, whole), object())
+    return _new_tuple(low, cls, whole) or Struct(operations.make_stored, (cls, state, whole), object())
 
 
 def _check_bound(low: L, value: Operand, name: Operand, free: Operand) -> Operand | None:
@@ -341,43 +348,7 @@ def _unpack(low: L, value: Operand, count: Operand) -> Operand | None:
     return Struct(operations.make_tuple, tuple(items), object())
 
 
-# ------------------------------------------------------------------------------------------------- attributes of numbers
-
-
-def _attribute(low: L, x: Operand, name: Operand) -> Operand | None:
-    """``z.real``, and methods, which wait for their call."""
-    cls = class_of(x)
-    if cls is None or not isinstance(name, Known):
-        return Known(x.value.__name__) if isinstance(x, Known) and is_a(x.value, type) and isinstance(name, Known) and name.value == "__name__" else None
-    value = low.val(x)
-    if name.value in ("real", "imag") and cls is complex:
-        return number((builder.real if name.value == "real" else builder.imag)(tensor(value)))
-    if name.value in ("real", "numerator") and (cls is not float or name.value == "real"):
-        return low.call(operator.pos, [x], {}) if cls is bool else x
-    if name.value in ("imag", "denominator") and (cls is not float or name.value == "imag"):
-        return Known(0.0 if cls is float else 0 if name.value == "imag" else 1)
-    method = getattr(cls, name.value, None)
-    return Bound(method, value) if callable(method) else None
-
-
-def _conjugate(low: L, x: Operand) -> Operand | None:
-    cls = class_of(x)
-    if cls is not complex:
-        return low.call(operator.pos, [x], {}) if cls is not None else None
-    t = tensor(low.val(x))
-    return number(builder.make_complex(builder.real(t), builder.neg(builder.imag(t))))
-
-
-def _round(low: L, x: Operand, digits: Operand = NONE) -> Operand | None:
-    """``round`` of a NumPy scalar: an int, or one of its own kind."""
-    if not isinstance(x, Val) or x.num.kind != SCALAR or x.num.dtype.kind not in "fiu" or not isinstance(digits, Known):
-        return None
-    if digits.value is None and x.num.dtype.kind != "f":
-        return whole(position(low, x))
-    if digits.value is None:
-        return to_whole("round_nearest_even")(low, number(builder.convert(tensor(x), FLOAT64)))
-    found: Operand = low.call(np.generic.round, [x, digits], {})
-    return found
+# ------------------------------------------------------------------------------------------------- products, distances
 
 
 def _product(low: L, items: Operand, start: Operand = Known(1)) -> Operand | None:  # noqa: B008
@@ -400,20 +371,13 @@ def _distance(low: L, p: Operand, q: Operand) -> Operand | None:
     return found
 
 
-def _is_integer(low: L, x: Operand) -> Operand | None:
-    return number(arithmetic.is_integral(tensor(low.val(x)))) if class_of(x) is float else Known(True) if class_of(x) in (int, bool) else None
-
-
 #: Tried after the rows for the same callables elsewhere.
 LATER: Final[dict[Any, Row]] = {
-    operator.getitem: _getitem, builtins.round: _round, builtins.getattr: _attribute,
-    builtins.min: _extreme(min, operator.lt), builtins.max: _extreme(max, operator.gt),
+    operator.getitem: _getitem, builtins.min: _extreme(min, operator.lt), builtins.max: _extreme(max, operator.gt),
 }  # fmt: skip
 
 ROWS: Final[dict[Any, Row]] = {
     range: _range, operator.contains: _contains, builtins.sorted: _sorted, builtins.sum: _sum, builtins.any: _all_or_any(any), builtins.all: _all_or_any(all),
     operations.drop: lambda low, x: Known(None), operations.make_stored: _stored, operations.check_bound: _check_bound, operations.unpack: _unpack,
-    dict.get: _get, math.prod: _product, math.dist: _distance, float.is_integer: _is_integer, **{cls.conjugate: _conjugate for cls in (int, float, complex)},
+    dict.get: _get, math.prod: _product, math.dist: _distance, tuple.__new__: _new_tuple,
 }  # fmt: skip
-
-__all__ = ["LATER", "ROWS"]

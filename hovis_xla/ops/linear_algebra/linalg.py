@@ -13,9 +13,10 @@ from hovis_xla.abi import host_callbacks
 from hovis_xla.emit import builder
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.values import FALSE, NONE, Known, NotLowerable, Operand, ShapeUnknown, Val, view_roots
-from hovis_xla.ops.array.contractions import conjugate, contract, result, strong, sum_of_products
+from hovis_xla.ops.array.elementwise import conjugate
 from hovis_xla.ops.array.manipulation import array, as_array, parts_of
 from hovis_xla.ops.array.reductions import axes_of, extreme, finish, total
+from hovis_xla.ops.linear_algebra.contractions import contract, result, strong, sum_of_products
 from hovis_xla.ops.scalar import complex_functions
 from hovis_xla.ops.scalar.python_numbers import L, Row
 

@@ -6,7 +6,7 @@ is not transposed for that: the dimensions of what was transposed are contracted
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +17,7 @@ from hovis_xla.emit import builder
 from hovis_xla.emit.block_slots import tensor
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.values import ARRAY, BOOL, FALSE, INT64, LAST, NONE, ZERO, Known, NotLowerable, Num, Operand, Val, is_numpy, num_of_dtype, view_roots
+from hovis_xla.ops.array.elementwise import conjugate
 from hovis_xla.ops.array.manipulation import as_array, literal
 from hovis_xla.ops.array.reductions import finish, total
 from hovis_xla.ops.scalar.python_numbers import L, Row, class_of
@@ -91,10 +92,6 @@ def product(x: T, y: T) -> T:
     shape = np.broadcast_shapes(x.shape, y.shape)
     x, y = builder.broadcast(x, shape), builder.broadcast(y, shape)
     return builder.and_(x, y) if x.dtype == BOOL else builder.mul(x, y)
-
-
-def conjugate(t: T) -> T:
-    return builder.make_complex(builder.real(t), builder.neg(builder.imag(t))) if t.dtype.kind == "c" else t
 
 
 # ------------------------------------------------------------------------------------------------- any number of operands
@@ -231,24 +228,23 @@ def matmul(x: T, y: T) -> T:
     return _einsum_of(left, right, f"...{i}{k}", x, y)
 
 
-def _dot(low: L, a: Operand, b: Operand) -> Operand | None:
-    pair = _pair(low, a, b)
-    if pair is None:
-        return None
-    x, y = pair
-    if not x.shape or not y.shape:
-        return result(product(x, y))
-    return result(contract(x, y, ([len(x.shape) - 1], [max(len(y.shape) - 2, 0)])))
+def _along_last(place: Callable[[int], int]) -> Row:
+    """``dot`` and ``inner``: the last dimension of a is contracted with the one of b that ``place`` gives for the rank of b."""
+
+    def row(low: L, a: Operand, b: Operand) -> Operand | None:
+        pair = _pair(low, a, b)
+        if pair is None:
+            return None
+        x, y = pair
+        if not x.shape or not y.shape:
+            return result(product(x, y))
+        return result(contract(x, y, ([len(x.shape) - 1], [place(len(y.shape))])))
+
+    return row
 
 
-def _inner(low: L, a: Operand, b: Operand) -> Operand | None:
-    pair = _pair(low, a, b)
-    if pair is None:
-        return None
-    x, y = pair
-    if not x.shape or not y.shape:
-        return result(product(x, y))
-    return result(contract(x, y, ([len(x.shape) - 1], [len(y.shape) - 1])))
+_dot: Final = _along_last(lambda rank: max(rank - 2, 0))
+_inner: Final = _along_last(lambda rank: rank - 1)
 
 
 def _outer(low: L, a: Operand, b: Operand) -> Operand | None:
@@ -283,10 +279,6 @@ def _tensordot(low: L, a: Operand, b: Operand, axes: Operand = _TWO) -> Operand 
             return None
         pairs = [k % len(x.shape) for k in left], [k % len(y.shape) for k in right]
     return as_array(contract(x, y, pairs))
-
-
-def _named_tensordot(low: L, x1: Operand, x2: Operand, /, *, axes: Operand = _TWO) -> Operand | None:
-    return _tensordot(low, x1, x2, axes)
 
 
 def _vecdot(low: L, a: Operand, b: Operand, /, *, axis: Operand = LAST) -> Operand | None:
@@ -392,8 +384,8 @@ _ROWS: Final[dict[str, Row]] = {
 }  # fmt: skip
 
 _LINALG: Final[dict[str, Row]] = {
-    "matmul": _matmul, "outer": _outer, "vecdot": _vecdot, "tensordot": _named_tensordot, "cross": _cross, "diagonal": _of_last_two(_diagonal),
-    "trace": _of_last_two(_trace),
+    "matmul": _matmul, "outer": _outer, "vecdot": _vecdot, "tensordot": lambda low, x1, x2, /, *, axes=_TWO: _tensordot(low, x1, x2, axes),
+    "cross": _cross, "diagonal": _of_last_two(_diagonal), "trace": _of_last_two(_trace),
 }  # fmt: skip
 
 ROWS: Final[dict[Any, Row]] = {

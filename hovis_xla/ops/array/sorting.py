@@ -1,0 +1,128 @@
+"""Sorting, and where the extremes are: ``sort``, ``argsort``, ``argmax``, ``argmin``."""
+
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from hovis_xla.emit import builder
+from hovis_xla.emit.builder import T, and_, compare, not_, or_, select
+from hovis_xla.emit.values import ARRAY, FALSE, INT64, LAST, NONE, Known, Num, Operand, Val
+from hovis_xla.ops.array.reductions import axes_of, check_nonempty, finish, greatest, least, left_out, numpy_tensor
+from hovis_xla.ops.scalar.arithmetic import all_of, any_of, is_zero, sign_bit
+from hovis_xla.ops.scalar.python_numbers import L, Row
+
+# ------------------------------------------------------------------------------------------------- places of extremes
+
+
+def arg_extreme(x: T, axis: int, greatest_first: bool) -> T:
+    """The first position of the extreme element; a nan is more extreme than everything."""
+    index = builder.iota(INT64, x.shape, axis)
+
+    def body(a: T, i: T, b: T, j: T) -> list[T]:
+        better = compare("GT" if greatest_first else "LT", a, b)
+        if x.dtype.kind == "f":
+            better = or_(better, and_(builder.is_nan(a), not_(builder.is_nan(b))))
+            same = or_(compare("EQ", a, b), and_(builder.is_nan(a), builder.is_nan(b)))
+        else:
+            same = compare("EQ", a, b)
+        first = or_(better, and_(same, compare("LT", i, j)))
+        return [select(first, a, b), select(first, i, j)]
+
+    start = least(x.dtype) if greatest_first else greatest(x.dtype)
+    # an identity: it loses against every element, by its position against equal ones
+    inits = [builder.constant(start, x.dtype), builder.constant(2**62, INT64)]
+    return builder.reduce([x, index], inits, [axis], body)[1]
+
+
+def _arg(greatest_first: bool) -> Row:
+    def row(low: L, a: Operand, axis: Operand = NONE, out: Operand = NONE, *, keepdims: Operand = FALSE) -> Operand | None:
+        x = numpy_tensor(low, a)
+        if x is None or not isinstance(axis, Known) or not left_out(out) or x.dtype.kind == "c":
+            return None
+        if axis.value is None:
+            shape = x.shape
+            x = builder.reshape(x, (math.prod(shape),))
+            check_nonempty(x.shape, [0])
+            return finish(arg_extreme(x, 0, greatest_first), range(len(shape)), shape, keepdims)
+        axes = axes_of(axis, len(x.shape))
+        if axes is None or len(axes) != 1:
+            return None
+        check_nonempty(x.shape, axes)
+        return finish(arg_extreme(x, axes[0], greatest_first), axes, x.shape, keepdims)
+
+    return row
+
+
+# ------------------------------------------------------------------------------------------------- order
+
+
+def _less(a: T, b: T) -> T:
+    """NumPy's order: nans last; complex numbers by their real parts, then by the imaginary ones."""
+    if a.dtype.kind == "c":
+        parts = [(builder.real(v), builder.imag(v)) for v in (a, b)]
+        same = not_(or_(_less(parts[0][0], parts[1][0]), _less(parts[1][0], parts[0][0])))
+        return or_(_less(parts[0][0], parts[1][0]), and_(same, _less(parts[0][1], parts[1][1])))
+    if a.dtype.kind == "f":
+        return or_(compare("LT", a, b), and_(not_(builder.is_nan(a)), builder.is_nan(b)))
+    return compare("LT", a, b)
+
+
+def _sortable(low: L, a: Operand, axis: Operand) -> tuple[T, int] | None:
+    """What is sorted, and along which axis (None: the flat array)."""
+    x = numpy_tensor(low, a)
+    if x is None or not isinstance(axis, Known):
+        return None
+    if axis.value is None:
+        return builder.reshape(x, (x.size,)), 0
+    axes = axes_of(axis, len(x.shape))
+    return None if axes is None or len(axes) != 1 else (x, axes[0])
+
+
+def _is_stable(kind: Operand, stable: Operand) -> bool:
+    return (isinstance(kind, Known) and kind.value in ("stable", "mergesort")) or (isinstance(stable, Known) and stable.value is True)
+
+
+def _sort(low: L, a: Operand, axis: Operand = LAST, kind: Operand = NONE, *, order: Operand = NONE, stable: Operand = NONE) -> Operand | None:
+    found = _sortable(low, a, axis)
+    # complex numbers with nans have an order of their own; of those without, equal ones look alike but for the sign of zeros
+    if found is None or not left_out(order) or not isinstance(kind, Known):
+        return None
+    x, at = found
+    if x.dtype.kind == "c":
+        low.bail_if(any_of(builder.is_nan(x)))
+    if x.dtype.kind in "fc" and not _is_stable(kind, stable):
+        _same_zeros(low, x)
+    (result,) = builder.sort([x], at, _less)
+    return Val(Num(ARRAY, x.dtype, x.shape), result.ir)
+
+
+def _same_zeros(low: L, x: T) -> None:
+    """Zeros of both signs are equal, and where each ends is NumPy's secret, unless the sort is stable."""
+    for part in [builder.real(x), builder.imag(x)] if x.dtype.kind == "c" else [x]:
+        zero, negative = is_zero(part), sign_bit(part)
+        low.bail_if(and_(any_of(and_(zero, negative)), any_of(and_(zero, not_(negative)))))
+
+
+def _argsort(low: L, a: Operand, axis: Operand = LAST, kind: Operand = NONE, order: Operand = NONE, *, stable: Operand = NONE) -> Operand | None:
+    """A sort that is not stable leaves the order of equal elements open: where there are any, NumPy is asked."""
+    found = _sortable(low, a, axis)
+    if found is None or not left_out(order) or not isinstance(kind, Known):
+        return None
+    x, at = found
+    if x.dtype.kind == "c":
+        low.bail_if(any_of(builder.is_nan(x)))
+    keys, places = builder.sort([x, builder.iota(INT64, x.shape, at)], at, lambda a0, b0, a1, b1: _less(a0, b0))
+    if not _is_stable(kind, stable) and x.shape[at] > 1:
+        rank = range(len(x.shape))
+        ends = [1 if k == at else 0 for k in rank]
+        before = builder.static_slice(keys, [0] * len(rank), [d - e for d, e in zip(x.shape, ends, strict=True)], [1] * len(rank))
+        after = builder.static_slice(keys, ends, x.shape, [1] * len(rank))
+        low.bail_if(not_(all_of(_less(before, after))))
+    return Val(Num(ARRAY, INT64, x.shape), places.ir)
+
+
+ROWS: Final[dict[Any, Row]] = {
+    np.argmax: _arg(True), np.ndarray.argmax: _arg(True), np.argmin: _arg(False), np.ndarray.argmin: _arg(False), np.sort: _sort, np.argsort: _argsort,
+    np.ndarray.argsort: _argsort,
+}  # fmt: skip

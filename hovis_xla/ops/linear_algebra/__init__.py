@@ -1,0 +1,1 @@
+"""Rows for products, contractions, decompositions and norms of arrays."""
