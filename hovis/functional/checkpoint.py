@@ -19,8 +19,9 @@ from hovis.engine.state.values import Known
 from hovis.errors import SpecError
 from hovis.front.custom_rules import Kernel, whole
 from hovis.front.outcome import COMPUTED, filled, is_number, outcome
-from hovis.functional.grad import Transformed, changes
+from hovis.functional.differentiated_arguments import changes
 from hovis.functional.nested_transforms import APPLYING, remembered
+from hovis.functional.transformed import Transformed
 from hovis.ir.analysis.control_flow import uses
 from hovis.ir.model import Effect, Function, Return, callees
 from hovis.library.standard import STANDARD

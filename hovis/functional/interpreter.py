@@ -11,8 +11,8 @@ from hovis.front import tracing
 from hovis.front.cache_keys import Key
 from hovis.front.jit import Jitted, Variant
 from hovis.functional.argument_types import looked_at
-from hovis.functional.grad import Transformed
 from hovis.functional.nested_transforms import APPLYING, function_of
+from hovis.functional.transformed import Transformed
 from hovis.transforms import interpreter as evaluation
 
 

@@ -7,8 +7,9 @@ from hovis.base import pytree
 from hovis.base.function_wrapper import take_names
 from hovis.errors import SpecError
 from hovis.front import tracing
-from hovis.functional.grad import Transformed, name_of, place
+from hovis.functional.differentiated_arguments import name_of, place
 from hovis.functional.nested_transforms import APPLYING, TRANSFORMS, Transform, through
+from hovis.functional.transformed import Transformed
 from hovis.library.core import Library
 from hovis.library.tables import inverses
 from hovis.transforms.inverse import inverted

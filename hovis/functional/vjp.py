@@ -18,8 +18,10 @@ from hovis.engine.state.specialization_tables import GiveUp
 from hovis.engine.state.values import Known
 from hovis.errors import DerivativeError
 from hovis.front.outcome import COMPUTED, filled, outcome
-from hovis.functional.grad import Transformed, Wanted, changes, pushed, some
+from hovis.functional.differentiated_arguments import Wanted, changes, some
+from hovis.functional.grad import pushed
 from hovis.functional.nested_transforms import remembered, through
+from hovis.functional.transformed import Transformed
 from hovis.ir.model import Function
 from hovis.library.numpy.adjoints.tangents import as_tangent, gradient, own, shape_of, tangent
 from hovis.library.standard import STANDARD

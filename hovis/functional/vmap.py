@@ -10,8 +10,9 @@ from hovis.base import pytree
 from hovis.base.function_wrapper import take_names
 from hovis.base.hints import dynamic
 from hovis.errors import DerivativeError, RunningAway, SpecError, TransformError
-from hovis.functional.grad import Eager, Transformed, kind_of, name_of, named_leaves
+from hovis.functional.differentiated_arguments import kind_of, name_of, named_leaves
 from hovis.functional.nested_transforms import APPLYING, TRANSFORMS, Transform, through, whole
+from hovis.functional.transformed import Eager, Transformed
 from hovis.ir.model import Function
 from hovis.lattice.constants import is_immutable
 from hovis.library.numpy.adjoints.tangents import is_array

@@ -10,27 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hovis.ir import naming
-from hovis.ir.model import (
-    CAUGHT,
-    MARKED,
-    Block,
-    Branch,
-    Caught,
-    Edge,
-    Effect,
-    Function,
-    Invoke,
-    Jump,
-    Location,
-    Op,
-    Operand,
-    Param,
-    Raise,
-    Return,
-    callees,
-)
+from hovis.ir.model import CAUGHT, MARKED, Block, Branch, Caught, Edge, Effect, Function, Invoke, Jump, Location, Op, Operand, Param, Raise, Return, callees
 from hovis.lattice import AbstractValue, Array, Const, Partial, Refined, Type, Union
-from hovis.lattice.values import PUBLIC_NAMES, _member_order
+from hovis.lattice.values import PUBLIC_NAMES, member_order
 
 #: Longer constants are cut in ``str``.
 CONSTANT_WIDTH: Final = 60
@@ -299,7 +281,7 @@ class Printer:
             text = self.constant(type.value)
             return text if text.startswith("const(") else f"const({text})"
         if isinstance(type, Union):
-            return " | ".join(sorted(map(self.type, type.members), key=_member_order))
+            return " | ".join(sorted(map(self.type, type.members), key=member_order))
         if isinstance(type, Array):
             return self._array(type, dims)
         if isinstance(type, Refined) and type.told is not None and not self.full:

@@ -1,5 +1,7 @@
 """F0: what may be known of a value, before anything is known of programs."""
 
+from hovis.lattice.alternatives import Either
+from hovis.lattice.membership import contains, leq
 from hovis.lattice.values import (
     ANY,
     BOTTOM,
@@ -10,7 +12,6 @@ from hovis.lattice.values import (
     Array,
     Bottom,
     Const,
-    Either,
     Items,
     Partial,
     Raised,
@@ -19,10 +20,8 @@ from hovis.lattice.values import (
     Type,
     Union,
     Untested,
-    contains,
     forget,
     join,
-    leq,
     of_value,
 )
 

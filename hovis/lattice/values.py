@@ -7,9 +7,10 @@ everything which holds of the join holds of both sides.
 """
 
 import typing
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from typing import Final, overload
 
+from hovis.lattice.alternatives import Either
 from hovis.lattice.constants import constant_key, same_constant
 
 #: A Union of more members than this is Any: the lattice stays finite.
@@ -58,25 +59,6 @@ class AbstractValue:
         if other is None:
             return Type(type(None))
         return Type(other) if type(other) is type else None
-
-
-class Either:
-    """Alternatives of which not all are elements of the lattice, as they were written: ``float64[3] | None``, ``Int | list[int]``."""
-
-    __slots__ = ("alternatives",)
-    __array_ufunc__ = None
-
-    def __init__(self, alternatives: Iterable[object]) -> None:
-        self.alternatives: tuple[object, ...] = tuple(one for given in alternatives for one in (given.alternatives if isinstance(given, Either) else (given,)))
-
-    def __or__(self, other: object) -> "Either":
-        return Either((self, other))
-
-    def __ror__(self, other: object) -> "Either":
-        return Either((other, self))
-
-    def __repr__(self) -> str:
-        return " | ".join(one.__qualname__ if isinstance(one, type) else repr(one) for one in self.alternatives)
 
 
 class Bottom(AbstractValue):
@@ -327,13 +309,13 @@ class Union(AbstractValue):
         return hash(self.members)
 
     def __repr__(self) -> str:
-        return " | ".join(sorted(map(repr, self.members), key=_member_order))
+        return " | ".join(sorted(map(repr, self.members), key=member_order))
 
 
 _ORDER = {name: k for k, name in enumerate(["Bool", "Int", "Float", "Complex", "Str", "Bytes"])}
 
 
-def _member_order(name: str) -> tuple[int, str]:
+def member_order(name: str) -> tuple[int, str]:
     """Numbers first and None last, whatever order they were joined in."""
     return (99 if name == "None" else _ORDER.get(name, 50)), name
 
@@ -353,9 +335,7 @@ def forget(a: AbstractValue) -> AbstractValue:
     """Const and Partial to the Type of what they are; everything else stays."""
     if isinstance(a, Const):
         return of_value(a.value)
-    if isinstance(a, Partial):
-        return Type(a.cls)
-    return a
+    return Type(a.cls) if isinstance(a, Partial) else a
 
 
 def join(a: AbstractValue, b: AbstractValue) -> AbstractValue:
@@ -394,11 +374,7 @@ def _within(a: AbstractValue, top: Any) -> bool:
     if isinstance(a, Any):
         return isinstance(a, type(top))
     classes = [m.cls for m in _members(forget(a)) if isinstance(m, Type)]
-    return all(_is_raised(cls) if isinstance(top, Raised) else cls is not type(None) for cls in classes)
-
-
-def _is_raised(cls: type) -> bool:
-    return issubclass(cls, BaseException)
+    return all(issubclass(cls, BaseException) if isinstance(top, Raised) else cls is not type(None) for cls in classes)
 
 
 def _members(a: AbstractValue) -> Iterable[AbstractValue]:
@@ -421,35 +397,3 @@ def _union(members: set[AbstractValue]) -> AbstractValue:
     if len(members) == 1:
         return members.pop()
     return Union(frozenset(members)) if len(members) <= UNION_CAP else _top(*members)
-
-
-def leq(a: AbstractValue, b: AbstractValue) -> bool:
-    """Does everything that fits a fit b as well?"""
-    return isinstance(b, Untested) or join(a, b) == b
-
-
-def contains(a: AbstractValue, value: object) -> bool:
-    """Does value fit a?"""
-    if isinstance(a, Any):
-        return not isinstance(a, Some) or (_is_raised(type(value)) if isinstance(a, Raised) else value is not None)
-    if isinstance(a, Const):
-        return same_constant(a.value, value)
-    if isinstance(a, Array):
-        return type(value) is a.cls and value.dtype == a.dtype and value.ndim == a.rank  # type: ignore[attr-defined]
-    if isinstance(a, Refined):
-        return a.fits(value)
-    if isinstance(a, Type):
-        return type(value) is a.cls
-    if isinstance(a, Union):
-        return any(contains(m, value) for m in a.members)
-    if isinstance(a, Partial):
-        return type(value) is a.cls and _parts_fit(a, value)
-    return False
-
-
-def _parts_fit(a: Partial, value: object) -> bool:
-    if isinstance(value, tuple | list):
-        return len(value) == len(a.parts) and all(map(contains, a.parts, value))
-    if isinstance(value, Mapping):
-        return same_constant(tuple(value), a.keys) and all(map(contains, a.parts, value.values()))
-    return all(hasattr(value, str(k)) and contains(p, getattr(value, str(k))) for k, p in zip(a.keys, a.parts, strict=True))

@@ -11,7 +11,7 @@ from hovis.library.numpy.adjoints.cotangents import cotangent_type, differentiab
 from hovis.library.numpy.adjoints.shadow_memory import writes_out
 from hovis.library.tables.derivatives import Own
 from hovis.passes.rewriting import ByIdentity
-from hovis.transforms import rule_tracing
+from hovis.transforms import derivative_rules
 from hovis.transforms.aliasing import PLAIN, Groups, in_place, is_store
 from hovis.transforms.normal_form import Normal, type_of
 from hovis.transforms.source_places import place
@@ -35,7 +35,7 @@ def flowing(op: Op) -> Iterator[int]:
         yield 0
         yield from range(2, len(op.args))
         return
-    row = rule_tracing.of(plain(op))
+    row = derivative_rules.of(plain(op))
     count = len(op.args) + len(op.kwargs)
     if row is None or op.callee in (make_tuple, make_list) or isinstance(op.callee, Function):
         yield from range(count)
@@ -118,7 +118,7 @@ class Activity:
             elif writes_out(op.callee, op.args, dict(op.kwargs)) or (
                 op not in self.active and _is_unknown_store(op)
             ):
-                raise DerivativeError(rule_tracing.unknown(op))
+                raise DerivativeError(derivative_rules.unknown(op))
 
     def _read(self) -> set[Value]:
         """The groups of which an op that matters may read what is in them."""
@@ -202,7 +202,7 @@ def _stores_elsewhere(function: Function, unseen: bool) -> bool:
 def _is_unknown_store(op: Op) -> bool:
     """May op store into something in a way that is not known?"""
     writes = op.effect & (Effect.WRITES | Effect.OPAQUE) and not isinstance(op.callee, Function) and op.callee not in _KEEPING
-    return bool(writes) and rule_tracing.of(op) is None and (isinstance(op.callee, Own) or _may_store(op))
+    return bool(writes) and derivative_rules.of(op) is None and (isinstance(op.callee, Own) or _may_store(op))
 
 
 def _stores(function: Function) -> list[tuple[Value, Value]]:

@@ -8,7 +8,7 @@ from hovis.bytecode.instructions import Code, Handler
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.values import ENDS, ENDS_READ, ENDS_TAKEN, NONE, Dyn, Ref, V
 from hovis.ir.model import Op
-from hovis.lattice.values import contains
+from hovis.lattice.membership import contains
 
 #: What a handler of instructions returns when frames were pushed or popped, and when the chain has ended.
 SWITCH: Final = -1

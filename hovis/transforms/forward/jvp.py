@@ -14,16 +14,17 @@ from collections.abc import Sequence
 from hovis.errors import DerivativeError
 from hovis.ir import operations as ops
 from hovis.ir.analysis.control_flow import reverse_postorder, uses
-from hovis.ir.model import LASTING, Block, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, callees, edges
+from hovis.ir.model import LASTING, Block, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Return, Value, edges
 from hovis.ir.operations import slot_of
-from hovis.lattice import AbstractValue, Array, Const, Partial, Type, Union
+from hovis.lattice import AbstractValue, Array, Const, Type
 from hovis.library.numpy.adjoints.cotangents import apart, zero_tape
 from hovis.library.numpy.adjoints.tangents import added, laid_out, put, stored, tangent
 from hovis.passes.rewriting import copy, substitute
-from hovis.transforms import rule_tracing
+from hovis.transforms import derivative_rules, rule_tracing
 from hovis.transforms.aliasing import is_view
 from hovis.transforms.forward.lists_as_arrays import with_arrays
-from hovis.transforms.forward.store_tangents import STORES, Stored, grown
+from hovis.transforms.forward.store_tangents import STORES, grown
+from hovis.transforms.forward.tangent_activity import Pushing
 from hovis.transforms.source_places import told
 
 _NONE = Const(None)
@@ -39,93 +40,9 @@ def forward(function: Function, wanted: Sequence[int]) -> Function:
     return made
 
 
-class Pushing:
-    """Which values of which Functions change: worked out for all Functions that one reaches, at once."""
-
-    def __init__(self, function: Function, wanted: Sequence[int]) -> None:
-        self.order = callees(function)
-        self.active: set[Value] = set()
-        #: do the results of a Function change?
-        self.results: set[Function] = set()
-        self.first = function
-        self.wanted: set[Value] = {function.params[k] for k in wanted}
-        self.raised = _only_raised(self.order)
-        self.stored = {one: Stored(one) for one in self.order}
-        self.active |= self.wanted
-        while self._spread():
-            pass
-        #: of each Function the parameters that have tangents, and where these stand
-        self.places = {one: [k for k, p in enumerate(one.params) if p in self.active] for one in self.order}
-
-    def given(self, function: Function, block: Block) -> set[Value]:
-        """Of which parameters of a block are there tangents to be passed on?"""
-        return self.wanted if block is self.first.blocks[0] else self.active
-
-    def _spread(self) -> bool:
-        before = len(self.active), len(self.results)
-        for one in self.order:
-            for block in one.blocks:
-                for op in block.all_ops():
-                    self._op(one, op)
-                for edge in edges(block.terminator):
-                    self.active |= {p for p, arg in zip(edge.block.params, edge.args, strict=True) if arg in self.active and changes(p.type)}
-                end = block.terminator
-                if isinstance(end, Return) and end.value in self.active:
-                    self.results.add(one)
-        return before != (len(self.active), len(self.results))
-
-    def _op(self, one: Function, op: Op) -> None:
-        """Does the result of op change, or what it writes to?"""
-        args = [v for v in op.operands() if v in self.active]
-        if isinstance(op.callee, Function):
-            self.active |= {p for p, arg in zip(op.callee.params, op.args, strict=True) if arg in self.active}
-            if op.callee in self.results:
-                self.active.add(op)
-            return
-        if not args or op in self.raised:
-            return
-        row = rule_tracing.of(op)
-        if row is not None and row.constant:
-            return
-        if op.callee in STORES and op.args and isinstance(op.args[0], Op | Param) and changes(op.args[0].type):
-            # what is stored into changes from the beginning
-            self.active |= self.stored[one].by(op)
-        if changes(op.type):
-            self.active.add(op)
-            self.active |= self.stored[one].bound.get(op, set())
-
-
-def _only_raised(functions: Sequence[Function]) -> set[Op]:
-    """What is raised, and nothing else is done with."""
-    blocks = [block for one in functions for block in one.blocks]
-    raised = {block.terminator.value for block in blocks if isinstance(block.terminator, Raise)}
-    used: set[Operand] = {v for block in blocks for op in block.all_ops() for v in op.operands()}
-    used |= {arg for block in blocks for edge in edges(block.terminator) for arg in edge.args}
-    return {value for value in raised if isinstance(value, Op)} - used
-
-
-def changes(kind: AbstractValue) -> bool:
-    """May a value of this type be, or hold, a real or complex number?"""
-    if isinstance(kind, Union):
-        return any(map(changes, kind.members))
-    if isinstance(kind, Array):
-        return getattr(kind.dtype, "kind", "O") in "fcO"
-    if isinstance(kind, Partial):
-        return any(map(changes, kind.parts)) or not kind.parts
-    if isinstance(kind, Type):
-        if kind.cls in _FIXED:
-            return False
-        dtype = getattr(kind.cls, "dtype", None)
-        return dtype is None or kind.cls.__module__ != "numpy" or kind.cls.__name__.startswith(("float", "complex", "longdouble", "clongdouble", "ndarray"))
-    return not isinstance(kind, Const)
-
-
 def _kind(kind: AbstractValue) -> AbstractValue:
     """The type of a tangent: it need not lie in memory as the value does."""
     return Array(kind.cls, kind.dtype, kind.rank, "", kind.place) if isinstance(kind, Array) else kind
-
-
-_FIXED = frozenset({int, bool, str, bytes, type(None), range, slice})
 
 
 #: In-place operators, and what they compute.
@@ -260,7 +177,7 @@ class Followed:
 
     @staticmethod
     def _is_constant(op: Op) -> bool:
-        row = rule_tracing.of(op)
+        row = derivative_rules.of(op)
         return row is not None and row.constant
 
     def _op(self, writer: rule_tracing.Writer, op: Op) -> None:
@@ -309,16 +226,16 @@ class Followed:
                 if operand in self.pushing.active and not self._is_constant(op):
                     t = self.tangent(writer, operand)
                     if _is_of_python(operand):
-                        raise DerivativeError(rule_tracing.unknown(op, k))
+                        raise DerivativeError(derivative_rules.unknown(op, k))
                     if operand in self.grown:
                         self.grown.add(t)  # type: ignore[arg-type]
-                    found = self._sum(writer, found, rule_tracing.pushed(writer, read, k, self._unknown(t), op))
+                    found = self._sum(writer, found, derivative_rules.pushed(writer, read, k, self._unknown(t), op))
             if isinstance(found, Const) and found.value is None:
                 found = writer.rule(tangent, op)
             kept = laid_out if op in self.stored.laid_out else stored if op in self.stored.values else None
             self.tangents[op] = found if kept is None else writer.rule(kept, found, op)
-        elif op.effect & (Effect.OPAQUE | Effect.WRITES) and rule_tracing.of(op) is None and callee not in _KEEPING:
-            raise DerivativeError(rule_tracing.unknown(op))
+        elif op.effect & (Effect.OPAQUE | Effect.WRITES) and derivative_rules.of(op) is None and callee not in _KEEPING:
+            raise DerivativeError(derivative_rules.unknown(op))
 
     def _read(self, op: Op) -> Op:
         """op, for a rule: a list that grows is no longer what it was made of."""
@@ -369,7 +286,7 @@ class Followed:
 
     @staticmethod
     def _pushed_at(writer: rule_tracing.Writer, plain: Op, op: Op, k: int, t: Operand) -> Operand:
-        return rule_tracing.pushed(writer, plain, k, t, op)
+        return derivative_rules.pushed(writer, plain, k, t, op)
 
     def _moved(self, writer: rule_tracing.Writer, op: Op) -> None:
         """The same is done to the tangents."""
@@ -402,7 +319,7 @@ def _is_of_python(operand: Operand) -> bool:
 
 def _reads(op: Op) -> bool:
     """Does op do no more with what it is given than to read it?"""
-    return op.callee in _KEEPING or (op.callee not in STORES and op.callee not in MOVES and rule_tracing.of(op) is not None)
+    return op.callee in _KEEPING or (op.callee not in STORES and op.callee not in MOVES and derivative_rules.of(op) is not None)
 
 
-rule_tracing.TRANSFORMS["forward"] = forward
+derivative_rules.TRANSFORMS["forward"] = forward

@@ -4,7 +4,7 @@ from hovis.ir import operations as ops
 from hovis.ir.model import Block, Function, Invoke, Op, Operand, Param, callees
 from hovis.library.numpy.adjoints import shadow_memory
 from hovis.library.numpy.adjoints.cotangents import differentiable
-from hovis.transforms import rule_tracing
+from hovis.transforms import derivative_rules, rule_tracing
 
 _LISTS = (ops.make_list, ops.make_tuple)
 
@@ -32,7 +32,7 @@ def _rewrite(function: Function, block: Block) -> None:
 
 def _level(op: Op) -> int:
     """Is a list an array to what op calls (1), or one of arrays (2)?  Else 0."""
-    row = rule_tracing.of(op)
+    row = derivative_rules.of(op)
     return 0 if row is None or row.constant or isinstance(op.callee, Function) else shadow_memory.takes_lists(op.callee)
 
 

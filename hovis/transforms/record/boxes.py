@@ -223,4 +223,11 @@ def boxes_in(values: Any, found: list[Box], depth: int) -> None:
             boxes_in((value.start, value.stop, value.step), found, 0)
 
 
-__all__ = ["OPEN", "RAW", "Box", "bare", "bared", "boxes_in", "has_boxes", "record"]
+def has_box(value: Any, tape: "Tape") -> bool:
+    """Is there a box of this tape in here?"""
+    found: list[Box] = []
+    boxes_in((value,), found, 4)
+    return any(box.tape is tape for box in found)
+
+
+__all__ = ["OPEN", "RAW", "Box", "bare", "bared", "boxes_in", "has_box", "has_boxes", "record"]

@@ -15,9 +15,11 @@ from hovis.ir.model import Op
 from hovis.library.numpy.adjoints import shadow_memory
 from hovis.library.numpy.adjoints.cotangents import alike, scatter
 from hovis.library.numpy.adjoints.tangents import added, tangent
-from hovis.transforms import rule_tracing
-from hovis.transforms.record.boxes import OPEN, Box, bare
-from hovis.transforms.record.tape import Call, Item, Store, Tape, has_box
+from hovis.transforms import derivative_rules
+from hovis.transforms.record.boxes import OPEN, Box, bare, has_box
+from hovis.transforms.record.tape import Tape
+from hovis.transforms.record.tape_calls import Call, Item
+from hovis.transforms.record.tape_stores import Store
 from hovis.transforms.record.unbox import members
 
 
@@ -55,7 +57,7 @@ class Duals(Tape):
                 try:
                     total = self.run(added, total, self._pushed(call, op, k, t))
                 except Declined as why:
-                    raise DerivativeError(rule_tracing.not_for(str(why), op)) from None
+                    raise DerivativeError(derivative_rules.not_for(str(why), op)) from None
         self.move(call.made, total)
 
     def _pushed(self, call: Call, op: Op, k: int, t: Any) -> Any:
@@ -67,7 +69,7 @@ class Duals(Tape):
             definition, within = row.definition, self.within(tuple(args))
             return self.pushed(lambda x: definition(*within[:k], x, *within[k + 1 :], **call.kwargs), args[k], t)
         if rule is None:
-            raise DerivativeError(rule_tracing.unknown(op, k) if row.every_pull is None else rule_tracing.backwards(op))
+            raise DerivativeError(derivative_rules.unknown(op, k) if row.every_pull is None else derivative_rules.backwards(op))
         return self.run(rule, t, call.y, *args, **call.kwargs)
 
     def pushed(self, fn: Callable[[Any], Any], x: Any, t: Any) -> Any:

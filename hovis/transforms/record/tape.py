@@ -10,112 +10,21 @@ views need no record at all.  What a store overwrites is kept, and put back as t
 import operator as o
 import types
 from collections.abc import Callable
-from typing import Any, Final, Self
+from typing import Any, Self
 
-from hovis.errors import Declined, DerivativeError
+from hovis.errors import DerivativeError
 from hovis.ir.model import Location, Op
 from hovis.library.numpy.adjoints import shadow_memory
-from hovis.library.numpy.adjoints.cotangents import alike, overwritten, repeats, scatter, taken, taken_last, whole_to
-from hovis.library.numpy.adjoints.tangents import added, fitted
+from hovis.library.numpy.adjoints.cotangents import alike
+from hovis.library.numpy.adjoints.tangents import added
 from hovis.library.tables.derivatives import TABLE, Derivative
-from hovis.transforms import rule_tracing
+from hovis.transforms import derivative_rules
 from hovis.transforms.aliasing import PLAIN
-from hovis.transforms.record.boxes import OPEN, RAW, Box, bare, bared, boxes_in, record
+from hovis.transforms.record.boxes import OPEN, RAW, Box, bare, bared, boxes_in, has_box, record
 from hovis.transforms.record.call_kinds import CALLING, Entered, is_in
+from hovis.transforms.record.tape_calls import Call, Item
+from hovis.transforms.record.tape_stores import REPEATED, store, store_one_by_one, store_where_told, write_all
 from hovis.transforms.source_places import where
-
-
-class Call:
-    """A call in which something changed: what it was given, in boxes and as it is, and what it gave."""
-
-    __slots__ = ("args", "boxed", "callee", "kwargs", "location", "made", "row", "y")
-
-    def __init__(self, callee: Any, row: Derivative, boxed: list[Any], args: list[Any], kwargs: dict[str, Any], y: Any, made: Any, at: Location | None) -> None:
-        self.callee, self.row, self.boxed, self.args, self.kwargs, self.y, self.made = callee, row, boxed, args, kwargs, y, made
-        self.location = at
-
-    def reverse(self, tape: "Tape") -> None:
-        """The shares of the result's cotangent that the operands get."""
-        g = tape.taken(self.made)
-        if g is None or (isinstance(g, tuple) and all(part is None for part in g)):
-            return
-        tape.location = self.location
-        op = Op(self.callee, (), location=self.location)
-        for k, operand in enumerate(self.boxed):
-            if has_box(operand, tape) and self.flows(k):
-                try:
-                    share = self._pulled(tape, op, k, g)
-                except Declined as why:
-                    raise DerivativeError(rule_tracing.not_for(str(why), op)) from None
-                tape.share(operand, share)
-
-    def flows(self, k: int) -> bool:
-        """Is the result a differentiable function of the k-th operand?"""
-        row = self.row
-        return bool(row.every_pull or row.definition or row.transposed) or k >= len(row.pulls) or row.pulls[k] is not None
-
-    def _pulled(self, tape: "Tape", op: Op, k: int, g: Any) -> Any:
-        row, args = self.row, self.args
-        if row.every_pull is not None:
-            return tape.run(row.every_pull, k, g, self.y, *args, **self.kwargs)
-        if row.transposed is not None:
-            push = row.transposed
-            within = tape.within(tuple(args))
-            return tape.pulled(lambda t: push(k, t, *within, **self.kwargs), args[k], g)
-        rule = row.pulls[k] if k < len(row.pulls) else None
-        if rule is None and row.definition is not None:
-            definition, within = row.definition, tape.within(tuple(args))
-            return tape.pulled(lambda x: definition(*within[:k], x, *within[k + 1 :], **self.kwargs), args[k], g)
-        if rule is None:
-            raise DerivativeError(rule_tracing.unknown(op, k))
-        return tape.run(rule, g, self.y, *args, **self.kwargs)
-
-
-class Item:
-    """A part of an array has been read that is no view."""
-
-    __slots__ = ("base", "index", "made")
-
-    def __init__(self, base: Any, index: Any, made: Box) -> None:
-        self.base, self.index, self.made = base, index, made
-
-    def reverse(self, tape: "Tape") -> None:
-        """Its cotangent is added in its place."""
-        g = tape.taken(self.made)
-        if g is not None:
-            tape.outer(scatter, (tape.shadow_for(self.base), self.index, g), {})
-
-
-class Store:
-    """Something was stored into an array: where, what (in boxes), how, and what was there before."""
-
-    __slots__ = ("before", "index", "sign", "target", "value")
-
-    def __init__(self, target: Any, index: Any, value: Any, before: Any, sign: int) -> None:
-        self.target, self.index, self.value, self.before, self.sign = target, index, value, before, sign
-
-    def reverse(self, tape: "Tape") -> None:
-        """What is there came from what was stored; what was there before is put back."""
-        shadow = tape.shadow(self.target)
-        if shadow is not None:
-            if not self.sign and repeats(self.index):
-                g = tape.run(taken_last, shadow, self.index, whole_to(shadow.dtype))
-            else:
-                g = tape.run(overwritten if self.sign else taken, shadow, self.index)
-            if has_box(self.value, tape):
-                tape.share(self.value, _parted(tape, -g if self.sign < 0 else g, self.value))
-        tape.outer(o.setitem, (self.target, self.index, self.before), {})
-
-
-_REPEATED: Final = "an array is stored into of which a view shows parts several times"
-
-
-def _parted(tape: "Tape", g: Any, value: Any) -> Any:
-    """The cotangent of an array that was made of this, which may be a list of what is in it, and need not be as large."""
-    if type(value) is Box:
-        return tape.run(fitted, g, tape.opened(value))
-    rows = tape.run(fitted, g, shadow_memory.array_of(bared(value)))
-    return [_parted(tape, tape.run(o.getitem, rows, k), part) if has_box(part, tape) else None for k, part in enumerate(value)]
 
 
 def _kept(x: Any) -> Any:
@@ -124,13 +33,6 @@ def _kept(x: Any) -> Any:
     if kind is list:
         return [_kept(item) for item in x]
     return {key: _kept(item) for key, item in x.items()} if kind is dict else x
-
-
-def has_box(value: Any, tape: "Tape") -> bool:
-    """Is there a box of this tape in here?"""
-    found: list[Box] = []
-    boxes_in((value,), found, 4)
-    return any(box.tape is tape for box in found)
 
 
 class Tape:
@@ -197,7 +99,7 @@ class Tape:
         inner = bare(x)
         if shadow_memory.is_array(inner) and id(shadow_memory.root_of(inner)) in self.touched and not (type(x) is Box and x.tape.level >= self.level):
             if shadow_memory.repeats(inner):
-                raise DerivativeError(f"{_REPEATED} ({self.place()})")
+                raise DerivativeError(f"{REPEATED} ({self.place()})")
             return Box(x, self)
         return x
 
@@ -239,28 +141,28 @@ class Tape:
                 for k, value in enumerate(args[2]):
                     record(o.setitem, (part, k, value), {})
             else:
-                self._store(args[0], args[1], args[2])
+                store(self, args[0], args[1], args[2])
             return None
         written = shadow_memory.written(callee, args, kwargs)
         if written is not None:
             into, instead, given, named, result = written
-            self._write(into, record(instead, given, named))
+            write_all(self, into, record(instead, given, named))
             return result
         if is_in(callee, PLAIN):
             found = record(PLAIN[callee], args, {})
             if not shadow_memory.is_array(bare(args[0])):
                 return found
-            self._write(args[0], found)
+            write_all(self, args[0], found)
             return args[0]
         sign = shadow_memory.scattered(callee, args)
         if sign:
-            self._store(args[1], args[2], args[3], sign, lambda: self.outer(callee, tuple(map(self.opened, args)), {}))
+            store(self, args[1], args[2], args[3], sign, lambda: self.outer(callee, tuple(map(self.opened, args)), {}))
             return None
         if callee is shadow_memory.AT:
-            self._one_by_one(*args)
+            store_one_by_one(self, *args)
             return None
         if is_in(callee, shadow_memory.PLACING):
-            self._place(callee, args, kwargs)
+            store_where_told(self, callee, args, kwargs)
             return None
         return self._numeric(callee, list(args), kwargs)
 
@@ -308,7 +210,7 @@ class Tape:
     def _numeric(self, callee: Any, boxed: list[Any], kwargs: dict[str, Any]) -> Any:
         row = TABLE.of(callee)
         if row is None:
-            raise DerivativeError(rule_tracing.unknown(Op(callee, (), location=self.location)))
+            raise DerivativeError(derivative_rules.unknown(Op(callee, (), location=self.location)))
         if not row.constant:
             boxed, kwargs = self._by_position(callee, row, boxed, kwargs)
         level = shadow_memory.takes_lists(callee)
@@ -336,11 +238,11 @@ class Tape:
         op = Op(callee, (), location=self.location)
         rest = dict(kwargs)
         if any(name not in row.parameters for name in named):
-            raise DerivativeError(rule_tracing.unknown(op))
+            raise DerivativeError(derivative_rules.unknown(op))
         last = max(row.parameters.index(name) for name in named)
         for parameter in row.parameters[len(boxed) : last + 1]:
             if parameter not in rest:
-                raise DerivativeError(rule_tracing.unknown(op))
+                raise DerivativeError(derivative_rules.unknown(op))
             boxed = [*boxed, rest.pop(parameter)]
         return boxed, rest
 
@@ -370,51 +272,6 @@ class Tape:
             return y, None
         box = Box(y, self)
         return box, box
-
-    # --------------------------------------------------------------------------------------------- stores
-
-    def _store(self, target: Any, index: Any, value: Any, sign: int = 0, how: Callable[[], Any] | None = None) -> None:
-        """target[index] = value."""
-        index = self.opened(index)
-        held = self.opened(target)
-        root = shadow_memory.root_of(bare(target))
-        if id(root) in self.repeated:
-            raise DerivativeError(f"{_REPEATED} ({self.place()})")
-        fits = shadow_memory.varies(bare(target))
-        before = self.outer(overwritten, (held, index), {})
-        if how is None:
-            self.outer(o.setitem, (held, index, self.opened(value)), {})
-        else:
-            how()
-        if fits:
-            self.note(Store(held, index, value, before, sign))
-            self.stored[id(root)] = root
-            self.roots[id(root)] = root
-            if type(target) is not Box or target.tape is not self:
-                self.touched[id(root)] = root
-
-    def _one_by_one(self, ufunc: Any, target: Any, index: Any, *values: Any) -> None:
-        """``ufunc.at``: what is done to an element several times is done to it one after the other."""
-        index = self.opened(index)
-        steps = shadow_memory.steps_of(bare(target).shape, index)
-        shape = bare(target)[index].shape
-        wide = [record(shadow_memory.flattened, (record(shadow_memory.broadcast, (value, shape), {}),), {}) for value in values]
-        for k, at in enumerate(steps):
-            old = record(o.getitem, (target, at), {})
-            record(o.setitem, (target, at, record(ufunc, (old, *[record(o.getitem, (value, k), {}) for value in wide]), {})), {})
-
-    def _place(self, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """What stores values where other arguments say."""
-        which = shadow_memory.placing(callee, args, kwargs)
-        values = kwargs[which] if isinstance(which, str) else args[which]
-        values = record(shadow_memory.as_array, (values,), {})
-        plain = [bare(arg) for arg in args], {name: bare(value) for name, value in kwargs.items()}
-        at = shadow_memory.spots(callee, *plain, bare(values))
-        self._write(args[0], record(shadow_memory.placed, (args[0], at, values), {}))
-
-    def _write(self, target: Any, value: Any) -> None:
-        """All of target becomes value, as operators write their results."""
-        self._store(target, Ellipsis, value, how=lambda: self.outer(shadow_memory.cast_into, (self.opened(target), self.opened(value)), {}))
 
     # --------------------------------------------------------------------------------------------- the sweep
 

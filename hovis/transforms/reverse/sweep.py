@@ -11,54 +11,32 @@ that; what belongs to a round of a loop, ``rounds`` gives back.
 
 import functools
 import operator as o
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from hovis.errors import DerivativeError
 from hovis.ir.analysis.control_flow import Loop, uses
 from hovis.ir.builder import BOOL, INT
-from hovis.ir.matching import same
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Return, Value, edges
-from hovis.ir.operations import get, make_list, make_tuple, put, revise, slot_of
+from hovis.ir.operations import make_tuple, slot_of
 from hovis.lattice import ANY, AbstractValue, Array, Const, Type, contains, leq
 from hovis.lattice import Any as AnyType
-from hovis.library.numpy.adjoints.cotangents import (
-    alike,
-    apart,
-    cotangent_type,
-    given,
-    is_basic,
-    item,
-    may_repeat,
-    overwritten,
-    owned,
-    placed,
-    replaced,
-    returned,
-    scatter,
-    taken,
-    taken_last,
-    united,
-    whole,
-    whole_to,
-    zero_of,
-    zero_tape,
-)
-from hovis.library.numpy.adjoints.tangents import added, fitted, gradient, ones_like, shared_out
+from hovis.library.numpy.adjoints.cotangents import alike, apart, cotangent_type, owned, united, whole, zero_of, zero_tape
+from hovis.library.numpy.adjoints.tangents import added, gradient, ones_like
 from hovis.passes import pipeline
-from hovis.passes.rewriting import ByIdentity, copied_blocks, copy
-from hovis.transforms import rule_tracing
-from hovis.transforms.activity import Activity, operand, plain
-from hovis.transforms.aliasing import Groups, Shadows, in_place, is_store, is_view, may_copy, stores_parts_of_itself
+from hovis.passes.rewriting import copied_blocks, copy
+from hovis.transforms import derivative_rules
+from hovis.transforms.activity import Activity
+from hovis.transforms.aliasing import Groups, Shadows
 from hovis.transforms.forward.lists_as_arrays import with_arrays
-from hovis.transforms.normal_form import Normal, items, normalize, type_of, where
+from hovis.transforms.normal_form import Normal, normalize, type_of, where
 from hovis.transforms.reverse.calls import Calls, Pairs
 from hovis.transforms.reverse.functional_updates import with_updates
 from hovis.transforms.reverse.loop_values import Rounds
+from hovis.transforms.reverse.op_adjoints import reverse_op
 from hovis.transforms.reverse.reversed_cfg import Route, Way, way_source
 from hovis.transforms.reverse.store_log import Log
 from hovis.transforms.reverse.writing import Writer, shape_of
-from hovis.transforms.source_places import told
 from hovis.transforms.ssa_variables import NOTHING, Found, Variable, Variables, absent
 
 
@@ -88,9 +66,6 @@ def reverse(function: Function, wanted: Sequence[int], outputs: int = 0, seeded:
     sweep.write(seeds, outputs or 1)
     made.type = Type(tuple)
     return pipeline.run(made, ["simplify_cfg", "trivial_phis", "dce"])
-
-
-_TAPES = ByIdentity((get, put, revise))
 
 
 class Cotangent(Variable):
@@ -221,7 +196,7 @@ class Sweep:
             self._choose(writer, chosen, [functools.partial(self._jump, target=to, chosen=[]) for to in targets])
             return
         for op in reversed(block.ops):
-            self._reverse(writer, op)
+            reverse_op(self, writer, op)
         ways = self.route.ways[block]
         if not ways:
             self._finish(writer, finish)
@@ -269,13 +244,13 @@ class Sweep:
             pairs = [
                 (param, arg) for param, arg in zip(block.params, way.edge.args, strict=False) if param in self.activity.active and not self.shadows.has(param)
             ]
-            taken = [(arg, self._take(param, writer.block)) for param, arg in pairs]
+            taken = [(arg, self.take(param, writer.block)) for param, arg in pairs]
             for arg, cotangent in taken:
                 if cotangent is not NOTHING:
                     self.add(writer, arg, cotangent)
             call = way_source(self.normal, block, way).terminator
             if isinstance(call, Invoke) and call.ok is way.edge:
-                self._reverse(writer, call.op)
+                reverse_op(self, writer, call.op)
         loop = self.route.loop_between(block, way)
         target, chosen = self.route.again(loop) if loop is not None else self.route.targets(block, way)
         self._jump(writer, target, chosen)
@@ -292,7 +267,7 @@ class Sweep:
         writer.location = finish.location
         found = []
         for param in self.wanted:
-            cotangent = self._take(param, writer.block)
+            cotangent = self.take(param, writer.block)
             if self.alone:
                 found.append(self.cotangent(param).absent(self.cotangent(param), writer.block) if cotangent is NOTHING else cotangent)
             else:
@@ -355,7 +330,7 @@ class Sweep:
         """What the end has left is known from there on."""
         raise AssertionError
 
-    def _take(self, value: Value, block: Block) -> Any:
+    def take(self, value: Value, block: Block) -> Any:
         """The cotangent of value, all of which has been added; from now on there is none."""
         if value not in self.activity.active:
             return NOTHING
@@ -375,7 +350,7 @@ class Sweep:
             return
         variable = self.cotangent(value)
         before: Any = self.variables.read(variable, writer.block)
-        total = share if before is NOTHING else self._sum(writer, before, share, variable.type)
+        total = share if before is NOTHING else self.total(writer, before, share, variable.type)
         if total is share and value in self.owned:
             total = writer.rule(owned, share)
         if not leq(type_of(total), variable.type):
@@ -386,148 +361,9 @@ class Sweep:
         self.variables.write(variable, writer.block, total)
 
     @staticmethod
-    def _sum(writer: Writer, a: Operand, b: Operand, kind: AbstractValue) -> Operand:
+    def total(writer: Writer, a: Operand, b: Operand, kind: AbstractValue) -> Operand:
+        """Two shares of a cotangent, added."""
         return writer.op(united, a, b) if isinstance(kind, AnyType) else writer.rule(added, a, b)
-
-    def _reverse(self, writer: Writer, op: Op) -> None:
-        """The shares of the cotangent of op's result that its operands get."""
-        writer.location = op.location
-        if self.activity.acts(op):
-            self._reverse_store(writer, op)
-        elif op in self.activity.active:
-            if self.shadows.has(op) and is_view(op) and self.shadows.has(op.args[0]):
-                self._reverse_view(writer, op)
-                return
-            g = self._take(op, writer.block)
-            if g is NOTHING:
-                return
-            if op in self.calls.of:
-                self._reverse_call(writer, op, g)
-            elif op.callee is make_tuple or op.callee is make_list:
-                shares = items(g)
-                for k, value in enumerate(op.args):
-                    self.add(writer, value, shares[k] if shares else writer.op(item, g, Const(k)))
-            elif op.callee is o.getitem and type_of(op.args[0]) == Type(tuple) and isinstance(op.args[1], Const):
-                self.add(writer, op.args[0], writer.op(placed, op.args[1], g))
-            elif op.callee in _TAPES:
-                self._reverse_tape(writer, op, g)
-            elif op.callee is o.getitem and self._is_added_in_place(op.args[0]):
-                self._reverse_item(writer, op, g)
-            else:
-                self._pull(writer, op, g, range(len(op.args) + len(op.kwargs)))
-
-    def _pull(self, writer: Writer, op: Op, g: Operand, which: Iterable[int]) -> None:
-        if any(isinstance(value, Param | Op) and isinstance(value.type, AnyType) for value in op.operands()):
-            # a rule that is traced for anything whatever takes long, and says nothing
-            raise DerivativeError(f"what is given to {told(op)} is not known")
-        places = [k for k in which if operand(op, k) in self.activity.active and operand(op, k) in self.activity.flows[op]]
-        row = rule_tracing.of(op)
-        if row is not None and row.again:
-            for k, share in zip(places, rule_tracing.pulled_again(writer, op, places, g, op), strict=True):
-                self.add(writer, op.args[k], share)
-            return
-        for k in places:
-            self.add(writer, operand(op, k), rule_tracing.pulled(writer, self._plain(op), k, g))
-
-    def _plain(self, op: Op) -> Op:
-        """op, or what an in-place operator comes to; its result is what op gave."""
-        made = plain(op)
-        if made is not op:
-            self.of[made] = self.of[op]
-        return made
-
-    def _reverse_call(self, writer: Writer, op: Op, g: Operand) -> None:
-        """A residual function has been called: so is its reverse sweep."""
-        held, pair = self.calls.of[op]
-        found = writer.op(pair.back, self.available(held, writer.block), g, type=Type(tuple), effect=Effect.OPAQUE)
-        call = held.args[0]
-        assert isinstance(call, Op)
-        for k, n in enumerate(pair.wanted):
-            value = call.args[n]
-            kind = cotangent_type(type_of(pair.there.params[n]))
-            self.add(writer, value, writer.op(o.getitem, found, Const(k), type=kind, dims=getattr(value, "dims", None)))
-
-    def _reverse_tape(self, writer: Writer, op: Op, g: Operand) -> None:
-        """The cotangent of a tape is a tape with as many slots."""
-        tape, slot, *values = op.args
-        assert isinstance(tape, Param | Op)
-        at = self.available(slot, writer.block)
-        variable = self.cotangent(tape)
-        if op.callee is get:
-            before = self.variables.value(variable, writer.block)
-            kind = cotangent_type(op.type) or ANY
-            total = self._sum(writer, writer.op(get, before, at, type=kind, dims=op.dims, effect=Effect.READS), g, kind)
-            after = writer.op(revise, before, at, total, type=variable.type, effect=Effect.WRITES)
-        else:
-            (value,) = values
-            share = writer.op(get, g, at, type=cotangent_type(type_of(value)) or ANY, dims=getattr(value, "dims", None), effect=Effect.READS)
-            after = g  # type: ignore[assignment]
-            if op.callee is revise:
-                nothing = writer.rule(zero_of, value)
-                after = writer.op(revise, g, at, nothing, type=variable.type, effect=Effect.WRITES)
-            self.add(writer, value, share)
-        self.variables.write(variable, writer.block, after)
-
-    # --------------------------------------------------------------------------------------------- arrays that change
-
-    def _is_added_in_place(self, base: Operand) -> bool:
-        return isinstance(base, Param | Op) and (self.shadows.has(base) or base in self.owned)
-
-    def _reverse_item(self, writer: Writer, op: Op, g: Operand) -> None:
-        """A part of an array has been read: its cotangent is added in its place."""
-        base, index = op.args
-        assert isinstance(base, Param | Op)
-        if self.shadows.has(base):
-            whole: Operand = self.shadows.of[base]
-        else:
-            whole = self.variables.value(self.cotangent(base), writer.block)
-        if is_basic(index):
-            writer.rule(given, whole, index, g)
-        else:
-            at = [self.available(one, writer.block) for one in (whole, index, g)]
-            writer.op(scatter, *at, type=Type(type(None)), effect=Effect.WRITES | Effect.RAISES)
-
-    def _reverse_view(self, writer: Writer, op: Op) -> None:
-        """Its shadow is a view of the other shadow, so there is nothing to do; if it is no copy."""
-        if may_copy(op):
-            part = self.shadows.of[op]
-            writer.rule(returned, self.shadows.of[op.args[0]], part, rule_tracing.pulled(writer, op, 0, part))  # type: ignore[index]
-
-    def _reverse_store(self, writer: Writer, op: Op) -> None:
-        """What was overwritten has had no more effect; what is there now came from what was stored."""
-        target = op.args[0]
-        if is_store(op) and _puts_back(op):
-            return
-        if op.callee is o.setitem and stores_parts_of_itself(op, self.groups):
-            raise DerivativeError(f"a list of parts of an array is stored into that array: {told(op)}")
-        self.log.undo(writer, op)
-        if not self.shadows.has(target):
-            return
-        shadow = self.shadows.of[target]  # type: ignore[index]
-        if op.callee is scatter:
-            self.add(writer, op.args[2], writer.rule(fitted, writer.rule(overwritten, shadow, op.args[1]), op.args[2]))
-            return
-        if is_store(op):
-            if may_repeat(op.args[1]):
-                g = writer.rule(taken_last, shadow, op.args[1], Const(whole_to(target.type.dtype)))  # type: ignore[union-attr]
-            else:
-                g = writer.rule(taken, shadow, op.args[1])
-            if op.args[2] in self.activity.active:
-                listed = type_of(op.args[2]) in (Type(list), Type(tuple))
-                self.add(writer, op.args[2], writer.rule(shared_out if listed else fitted, g, op.args[2]))
-            return
-        keeps = op.callee in (o.iadd, o.isub)
-        changes = op.args[1] in self.activity.active
-        if keeps and not changes:
-            return
-        g = writer.rule(owned, shadow)
-        # its result, where a rule asks for it, is computed again: the array is what it was before
-        made = plain(op)
-        self.redone.add(made)
-        if not keeps:
-            writer.rule(replaced, shadow, rule_tracing.pulled(writer, made, 0, g))
-        if changes:
-            self.add(writer, op.args[1], rule_tracing.pulled(writer, made, 1, g))
 
     def asks(self, value: Operand) -> None:
         """A rule looks at what is in value: if that has been overwritten since, it has to be there again."""
@@ -539,15 +375,6 @@ class Sweep:
             self.log.asked.add(self.groups.of(value))
 
 
-def _puts_back(op: Op) -> bool:
-    """Does it store what an operator has changed in place where it is anyway (``a[i] += x``)?"""
-    base, index, value = op.args
-    if not (isinstance(value, Op) and in_place(value) and isinstance(value.args[0], Op)):
-        return False
-    part = value.args[0]
-    return part.callee is o.getitem and part.args[0] is base and same(part.args[1], index) and is_basic(index)
-
-
 def _is_bool(operand: Operand) -> bool:
     return isinstance(operand.value, bool) if isinstance(operand, Const) else type_of(operand) == BOOL
 
@@ -557,6 +384,6 @@ def _if_live(variable: Variable, live: set[Value]) -> Found | None:
     return NOTHING if isinstance(variable, Cotangent) and variable.value not in live else None
 
 
-rule_tracing.TRANSFORMS["reverse"] = reverse
+derivative_rules.TRANSFORMS["reverse"] = reverse
 
 __all__ = ["reverse"]

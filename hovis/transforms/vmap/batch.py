@@ -6,45 +6,25 @@ have to be the same in all lanes.  Arrays that are stored into lane by lane are 
 
 import inspect
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
-from hovis.errors import TransformError
-from hovis.ir.analysis.control_flow import successors
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
-from hovis.ir.operations import drop, keep, make_list, make_tuple
-from hovis.ir.quoting import place, quote
+from hovis.ir.operations import drop, keep, make_tuple
 from hovis.lattice import Array, Const, Partial, Type, Union
-from hovis.lattice.constants import constant_key
 from hovis.library.numpy import batching as _rows  # noqa: F401  # filled by being imported
 from hovis.library.numpy.adjoints.tangents import is_whole
 from hovis.library.numpy.batching.base import NUMBER, copied, fitted, is_of_python, lane_by_lane, of_python, own, shaped, spread
 from hovis.library.numpy.batching.manipulation import FLAT, LANE_VIEWS, nested
 from hovis.library.numpy.batching.scalar_promotion import OF_ELEMENTS, fitting, held
 from hovis.library.numpy.rules.aliasing import is_in
-from hovis.library.standard import STANDARD, make_array
+from hovis.library.standard import STANDARD
 from hovis.library.tables.batching import BATCHING
 from hovis.transforms.aliasing import PLAIN, Groups, in_place, is_array, is_view, stores_parts_of_itself
-from hovis.transforms.rule_tracing import Writer, declines, refusal, traced
-
-
-def behind(function: Function, spreading: "Spreading") -> set[Block]:
-    """The blocks that some lanes may come to without the others; their params, and the arrays that they store into, differ from lane to lane."""
-    found: set[Block] = set()
-    while True:
-        parting = [b for b in function.blocks if isinstance(b.terminator, Branch) and any_of(spreading.of(b.terminator.cond))]
-        todo = [edge.block for block in parting for edge in edges(block.terminator)]
-        before = len(found)
-        while todo:
-            block = todo.pop()
-            if block not in found:
-                found.add(block)
-                todo += successors(block)
-        if len(found) == before:
-            return found
-        spreading.differ(param for block in found for param in block.params)
-        spreading.stored(op for block in found for op in block.all_ops() if is_store(op) or in_place(op))
+from hovis.transforms.rule_tracing import CONTAINERS, Writer, declines, refusal, traced
+from hovis.transforms.vmap.divergence import Diverging, Spreading, Which, any_of, is_store, told
+from hovis.transforms.vmap.lane_types import PYTHON, array_of, is_number, may_be_of_python, one_kind, parts_of, rank_of
 
 
 def not_in_place(op: Op) -> Op:
@@ -54,134 +34,7 @@ def not_in_place(op: Op) -> Op:
     return Op(PLAIN[op.callee], op.args, type=op.type, dims=op.dims, effect=op.effect & ~Effect.WRITES, location=op.location)
 
 
-class Diverging(TransformError):
-    """Lanes go different ways, or do what is done for one value at a time only."""
-
-
-#: A value is the same in all lanes (False), differs (True), or is a container of such values.
-Which = bool | tuple[Any, ...]
-
-_CONTAINERS: Final = (make_tuple, make_list)
-#: What gives a part of its first operand, which it shares.
-_VIEWS: Final = frozenset({operator.getitem, getattr})
-_STORES: Final = frozenset({operator.setitem})
-_HARMLESS: Final = Effect.READS | Effect.RAISES
-_PYTHON: Final = tuple(map(Type, (float, int, bool, complex)))
-_DTYPES: Final[dict[type, str]] = {float: "float64", int: "int64", bool: "bool", complex: "complex128"}
-
-
-def one_kind(kind: Union) -> Type | None:
-    """Of a number that may be Python's or NumPy's: which of both an array has, if it is the same."""
-    members = [one for one in kind.members if isinstance(one, Type) and not isinstance(one, Array)]
-    dtypes = {_DTYPES.get(one.cls, one.cls.__name__ if one.cls.__module__ == "numpy" else None) for one in members}
-    return members[0] if len(members) == len(kind.members) and len(dtypes) == 1 and None not in dtypes else None
-
-
-def may_be_of_python(kind: Any) -> bool:
-    """May it be a number of Python's?"""
-    return any(one in _PYTHON for one in (kind.members if isinstance(kind, Union) else (kind,)))
-
-
-def form(value: Operand) -> Any:
-    """What is made of constants, to be compared."""
-    if isinstance(value, Const):
-        return constant_key(value.value)
-    if isinstance(value, Op) and value.effect == Effect.PURE and not value.kwargs:
-        return value.callee, tuple(map(form, value.args))
-    raise Diverging("the structure of what a function gives is not known")
-
-
-def array_of(value: Param | Op, lanes: int) -> tuple[Array, tuple[Operand, ...]]:
-    """The type and the dims of the array of all lanes of a value."""
-    kind = value.type
-    if isinstance(kind, Union) and (one := one_kind(kind)) is not None:
-        kind = one
-    if isinstance(kind, Array):
-        dims = value.dims or (Const(None),) * kind.rank
-        return make_array(kind.dtype, kind.rank + 1), (Const(lanes), *[d if isinstance(d, Const) else Const(None) for d in dims])
-    dtype = _DTYPES.get(kind.cls, kind.cls.__name__ if kind.cls.__module__ == "numpy" else "") if isinstance(kind, Type) else ""
-    if not dtype:
-        raise Diverging(f"{value.name or 'a value'} differs from lane to lane, and is no number and no array: {kind}")
-    return make_array(dtype, 1), (Const(lanes),)
-
-
-# ------------------------------------------------------------------------------------------------- what differs
-
-
-def rank_of(operand: Any) -> int:
-    """How many axes it has."""
-    kind = STANDARD.of_value(operand.value) if isinstance(operand, Const) else operand.type
-    return kind.rank if isinstance(kind, Array) else 0
-
-
-class Spreading:
-    """Which values differ from lane to lane."""
-
-    def __init__(self, function: Function, params: Iterable[Param]) -> None:
-        self.which: dict[Value, Which] = dict.fromkeys(params, True)
-        #: ops that make arrays which are stored into lane by lane
-        self.own: set[Value] = set()
-        self._blocks = function.blocks
-        self._settle()
-
-    def differ(self, values: Iterable[Value]) -> None:
-        """These do, too."""
-        for value in values:
-            self._set(value, True)
-        self._settle()
-
-    def stored(self, stores: Iterable[Op]) -> None:
-        """These are done by some lanes only."""
-        changed = [self._owned(op.args[0], op) for op in stores]
-        if any(changed):
-            self._settle()
-
-    def _settle(self) -> None:
-        changed = True
-        while changed:
-            changed = False
-            for block in self._blocks:
-                for op in block.all_ops():
-                    changed |= self._op(op)
-                for edge in edges(block.terminator):
-                    for param, arg in zip(edge.block.params, edge.args, strict=True):
-                        changed |= self._set(param, any_of(self.of(arg)))
-
-    def of(self, operand: Any) -> Which:
-        """Does it differ?"""
-        return self.which.get(operand, False) if isinstance(operand, Op | Param) else False
-
-    def _set(self, value: Value, which: Which) -> bool:
-        old = self.which.get(value, False)
-        if which == old or not any_of(which):
-            return False
-        self.which[value] = which if not old or isinstance(which, tuple) else True
-        return True
-
-    def _op(self, op: Op) -> bool:
-        flags = [self.of(a) for a in op.operands()]
-        if op.callee in _CONTAINERS:
-            return self._set(op, tuple(flags)) if any(map(any_of, flags)) else False
-        changed = self._set(op, any(map(any_of, flags)) or op in self.own)
-        if (is_store(op) or in_place(op)) and any(map(any_of, flags)):
-            changed |= self._owned(op.args[0], op)
-        return changed
-
-    def _owned(self, array: Any, store: Op) -> bool:
-        """An array is stored into lane by lane."""
-        while isinstance(array, Op) and (array.callee in _VIEWS or is_view(array)):
-            array = array.args[0]
-        if self.which.get(array):
-            return False
-        if not isinstance(array, Op):
-            raise Diverging(told(store, "stores what differs from lane to lane into an array that all lanes share"))
-        self.own.add(array)
-        return self._set(array, True)
-
-
-def any_of(which: Which) -> bool:
-    """Does anything of it differ?"""
-    return any(map(any_of, which)) if isinstance(which, tuple) else which
+# ------------------------------------------------------------------------------------------------- rows, and what they are for
 
 
 def _row(callee: Any) -> Any:
@@ -214,30 +67,11 @@ def users(function: Function) -> dict[Value, list[Op | None]]:
     return found
 
 
-def is_store(op: Op) -> bool:
-    """Does it write into its first operand?"""
-    if op.callee in _STORES:
-        return True
-    name = getattr(op.callee, "__name__", "")
-    return getattr(operator, name, None) is op.callee and name.startswith("i") and isinstance(op.args[0], Op | Param) and isinstance(op.args[0].type, Array)
-
-
 def is_of_numbers(op: Op) -> bool:
     """Is it one of the rows, for numbers or arrays?  Then it only computes, though tracing does not know what."""
-    kinds = [a.type for a in op.operands() if isinstance(a, Op | Param) and not (isinstance(a, Op) and a.callee in _CONTAINERS)]
-    numbers = all(_is_number(member) for kind in kinds for member in (kind.members if isinstance(kind, Union) else (kind,)))
+    kinds = [a.type for a in op.operands() if isinstance(a, Op | Param) and not (isinstance(a, Op) and a.callee in CONTAINERS)]
+    numbers = all(is_number(member) for kind in kinds for member in (kind.members if isinstance(kind, Union) else (kind,)))
     return numbers and _row(op.callee) is not None
-
-
-def _is_number(kind: Any) -> bool:
-    return isinstance(kind, Array) or (isinstance(kind, Type) and (kind.cls in _DTYPES or kind.cls.__module__ == "numpy"))
-
-
-def told(op: Op, what: str) -> str:
-    """What stands against it, and where."""
-    name = getattr(op.callee, "__name__", "a call of what is not known")
-    lines = [] if op.location is None else [place(op.location), *quote(op.location)]
-    return "\n".join([f"{name} {what}", *lines])
 
 
 # ------------------------------------------------------------------------------------------------- writing
@@ -303,7 +137,7 @@ class Batching:
             return
         args, named = tuple(map(self.value, op.args)), tuple((name, self.value(a)) for name, a in op.kwargs)
         flags = tuple(map(self.of, op.args))
-        if op.callee not in _CONTAINERS and (any(map(any_of, flags)) or any(any_of(self.of(a)) for _, a in op.kwargs)):
+        if op.callee not in CONTAINERS and (any(map(any_of, flags)) or any(any_of(self.of(a)) for _, a in op.kwargs)):
             self.new[op] = self.lanewise(writer, op, flags, args, dict(named))
             return
         again = Op(op.callee, args, named, op.type, op.dims and tuple(map(self.value, op.dims)), op.effect, op.location, op.name)
@@ -349,7 +183,7 @@ class Batching:
         which = self.of(op.args[2])
         if not isinstance(kind := getattr(op.args[0], "type", None), Array):
             return value, any_of(which)
-        indices = op.args[1].args if isinstance(op.args[1], Op) and op.args[1].callee in _CONTAINERS else op.args[1:2]
+        indices = op.args[1].args if isinstance(op.args[1], Op) and op.args[1].callee in CONTAINERS else op.args[1:2]
         if stores_parts_of_itself(op, self.groups):
             raise Diverging(told(op, "stores a list of parts of an array into that array"))
         value = self._held(writer, op.args[2], value, str(kind.dtype), not any(map(is_array, indices)))
@@ -358,7 +192,7 @@ class Batching:
     def _held(self, writer: Writer, old: Operand, new: Operand, dtype: str, alone: bool) -> Operand:
         """Numbers that become elements of an array, one by one or as they are."""
         if isinstance(self.of(old), tuple):
-            if not isinstance(new, Op) or new.callee not in _CONTAINERS:
+            if not isinstance(new, Op) or new.callee not in CONTAINERS:
                 raise Diverging("a container of what differs from lane to lane is passed on")
             parts = [self._held(writer, part, one, dtype, True) for part, one in zip(old.args, new.args, strict=True)]  # type: ignore[union-attr]
             return writer.op(new.callee, *parts, type=new.type)
@@ -393,7 +227,7 @@ class Batching:
 
     def _is_what(self, op: Op, function: Function) -> bool:
         """Does the row of an op give what the op gives in each lane, lanes of it?"""
-        if not _is_number(op.type):
+        if not is_number(op.type):
             return True
         kind, dims = self.lanes_of(op)
         ends = [block.terminator.value for block in function.blocks if isinstance(block.terminator, Return)]
@@ -435,7 +269,7 @@ class Batching:
         which = self.of(operand)
         if isinstance(which, tuple):
             return tuple(map(self._form, operand.args))  # type: ignore[union-attr]
-        return NUMBER if which and getattr(operand, "type", None) in _PYTHON else which
+        return NUMBER if which and getattr(operand, "type", None) in PYTHON else which
 
     def terminator(self, writer: Writer, old: Any) -> Any:
         match old:
@@ -488,11 +322,6 @@ def _may_be(one: Operand, other: Operand) -> bool:
     """Can two dims be the same?"""
     sizes = [d.value for d in (one, other) if isinstance(d, Const) and isinstance(d.value, int)]
     return len(sizes) < 2 or sizes[0] == sizes[1]
-
-
-def parts_of(value: Any) -> Any:
-    """What is in a tuple."""
-    return value.args if isinstance(value, Op) else tuple([Const(item) for item in value.value])
 
 
 def _as(lanes: int, x: Any, dtype: str) -> Any:

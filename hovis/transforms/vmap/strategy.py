@@ -11,7 +11,9 @@ from hovis.lattice import Const, Type, Union
 from hovis.library.numpy.batching.base import empty_of, like, none_of
 from hovis.transforms.aliasing import Groups, is_array, with_arrays_themselves
 from hovis.transforms.rule_tracing import Writer
-from hovis.transforms.vmap.batch import Batching, Diverging, Spreading, array_of, behind, form, is_of_numbers, parts_of, told
+from hovis.transforms.vmap.batch import Batching, is_of_numbers
+from hovis.transforms.vmap.divergence import Diverging, Spreading, behind, told
+from hovis.transforms.vmap.lane_types import array_of, form, parts_of
 from hovis.transforms.vmap.masked_control_flow import Masked
 
 _HARMLESS = Effect.READS | Effect.RAISES

@@ -8,7 +8,7 @@ import pytest
 
 import hovis
 import hovis_xla
-from hovis.functional.grad import Eager
+from hovis.functional.transformed import Eager
 from hovis.ir.operations import make_tape
 
 

@@ -14,7 +14,7 @@ from hovis.ir.model import Return
 from hovis.lattice import Const
 from hovis.library.numpy import NUMPY
 from hovis.library.numpy.adjoints import tangents
-from hovis.transforms.rule_tracing import ROWS
+from hovis.transforms.derivative_rules import ROWS
 from tests.transforms.harness.cases import CASES
 from tests.transforms.harness.checking import check, check_again, complex_step, differentiable
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hovis
-from hovis.transforms.vmap import batch
+from hovis.transforms.vmap import divergence
 from tests.transforms.harness import fuzz_vmap
 from tests.transforms.harness.fuzz_vmap import same
 
@@ -325,7 +325,7 @@ STORED = [
 @pytest.mark.parametrize("k", range(len(STORED)))
 def test_stores_where_lanes_have_parted(monkeypatch: Any, k: int) -> None:
     if k < 5:
-        monkeypatch.setattr(batch.Diverging, "__init__", lambda self, why: pytest.fail(f"one after the other: {why}"))
+        monkeypatch.setattr(divergence.Diverging, "__init__", lambda self, why: pytest.fail(f"one after the other: {why}"))
     fn, *args = STORED[k]
     assert same(fn, args) == "right"
     if k == 0:

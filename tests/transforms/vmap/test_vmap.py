@@ -10,7 +10,7 @@ import pytest
 import hovis
 from hovis import float64
 from hovis.errors import TransformError
-from hovis.transforms.vmap import batch
+from hovis.transforms.vmap import divergence
 
 RNG = np.random.default_rng(5)
 X = RNG.uniform(0.2, 1.5, (4, 2, 3))
@@ -76,7 +76,7 @@ TOGETHER = [
 @pytest.mark.parametrize("k", range(len(TOGETHER)))
 def test_all_lanes_together(k, monkeypatch):
     fn, args = TOGETHER[k]
-    monkeypatch.setattr(batch.Diverging, "__init__", lambda self, why: pytest.fail(f"the lanes part: {why}"))
+    monkeypatch.setattr(divergence.Diverging, "__init__", lambda self, why: pytest.fail(f"the lanes part: {why}"))
     agree(fn, args)
 
 
@@ -152,7 +152,7 @@ GUARDED = [(lambda x: np.log(x) if x > 0.5 else x, (np.array([0.0, 1.0, -1.0, 2.
 
 @pytest.mark.parametrize(("fn", "args"), [(collatz, (np.array([1, 6, 7, 27]),)), (newton, (S,)), (to_rest, (V, S)), (positive, (S,)), (settled, (V,)), *GUARDED])
 def test_lanes_that_part_and_meet_again(fn, args, monkeypatch):
-    monkeypatch.setattr(batch.Diverging, "__init__", lambda self, why: pytest.fail(f"one after the other: {why}"))
+    monkeypatch.setattr(divergence.Diverging, "__init__", lambda self, why: pytest.fail(f"one after the other: {why}"))
     agree(fn, args)
 
 
