@@ -33,8 +33,13 @@ Any: Final = ANY
 def const(value: object) -> Const:
     """The spec of a known value: ``const(int)`` is the class itself, not an unknown int.
 
+    value   any object; it is never copied.  Raises nothing: what it is used for decides.
+
     >>> const(3)
     const(3)
+    >>> from hovis import return_type
+    >>> return_type(lambda cls, x: cls(x), const(int), Float)
+    Int
     """
     return Const(value)
 
@@ -53,9 +58,13 @@ class Spec:
 
 
 class Array(Spec):
-    """The spec of an unknown ``numpy.ndarray``: a dtype and a shape, in which None (or ``:``) is an unknown dimension.
+    """The spec of an unknown ``numpy.ndarray``: a dtype and a shape.
 
-    ``layout`` is "C", "F" or "" (unknown).
+    dtype    the name of a NumPy dtype, or what ``numpy.dtype`` takes
+    shape    a tuple of dimensions: an int; None or ``:`` where it is unknown; a name (str), which is the same number everywhere
+    layout   how it lies in memory: "C" (rows), "F" (columns) or "" (unknown)
+
+    Raises SpecError for negative dimensions and other layouts; `trace` and its kin raise it where the dtype is none.
 
     >>> Array("float64", (3, None))
     float64[3, :]
@@ -110,7 +119,8 @@ complex64, complex128, bool_ = DType("complex64"), DType("complex128"), DType("b
 class OneOf(Spec):
     """The spec of a value that is one of a few known ones; with specs among them, of one of several kinds.
 
-    A class is a value here, as any other object: ``OneOf(int, float)`` is one of these two classes.
+    values   constants or specs, at least one (else SpecError).  A class is a value here, as any other object:
+             ``OneOf(int, float)`` is one of these two classes.
 
     >>> OneOf(1, 2), OneOf([Int, Int], None)
     (OneOf(1, 2), OneOf([Int, Int], None))
@@ -128,7 +138,17 @@ class OneOf(Spec):
 
 
 class Instance(Spec):
-    """The spec of an instance of ``cls`` whose attributes are known by these specs."""
+    """The spec of an instance of exactly this class, of which some attributes are known by specs.
+
+    cls      the class; SpecError if it is none
+    fields   attributes by name: a spec, or the value itself.  An argument that has other attributes does not fit, and the
+             original is called with it.
+
+    >>> from hovis import trace
+    >>> class Point: pass
+    >>> trace(lambda p: p.x + 1, Instance(Point, x=Int)).type
+    Int
+    """
 
     __slots__ = ("cls", "fields")
 

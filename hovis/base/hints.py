@@ -20,8 +20,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 def static(value: T) -> T:
     """value; while tracing hovis does whatever it can that it is known here.
 
+    value   anything; it is given back as it is, also where nothing is traced
+
     Constants that would meet in it are told apart, a bool is decided, and under ``hovis.jit`` a number of the arguments is part
-    of the key.  What is not known and can't be is left as it is: ``hovis.explain`` says so, and with ``strict=True`` it is an error.
+    of the key.  What is not known and can't be is left as it is, and ``hovis.explain`` says so; under
+    ``options(strict=True)`` it raises TraceError.
 
     >>> def scaled(x, steps):
     ...     scale = static(steps) * 10
@@ -34,6 +37,8 @@ def static(value: T) -> T:
 
 def dynamic(value: T) -> T:
     """value; from here on hovis takes it for unknown, so that nothing is specialized for it.
+
+    value   anything; it is given back as it is, also where nothing is traced.  Raises nothing.
 
     >>> def total(x, n):
     ...     for k in range(dynamic(n)):
@@ -48,6 +53,8 @@ def dynamic(value: T) -> T:
 def unroll(items: Iterable[T]) -> Iterable[T]:
     """items; a ``for`` over it is unrolled, however long it is, if what it goes over is known.
 
+    items   an iterable; it is given back as it is, also where nothing is traced.  Raises nothing.
+
     >>> [k * k for k in unroll(range(4))]
     [0, 1, 4, 9]
     """
@@ -56,6 +63,8 @@ def unroll(items: Iterable[T]) -> Iterable[T]:
 
 def boundary(function: F) -> F:
     """Decorator: hovis does not look into this function; a call of it stays a call.
+
+    function   a Python function; SpecError for anything else
 
     >>> @boundary
     ... def audit(x):

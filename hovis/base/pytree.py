@@ -9,21 +9,29 @@ from enum import Enum
 from types import MemberDescriptorType
 from typing import Any, Final, NamedTuple
 
+from hovis.errors import SpecError, said
+
 #: class -> (flatten, unflatten), of those that were registered
 NODES: Final[dict[type, tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]]] = {}
 
 
 def register_pytree(cls: type, flatten: Callable[[Any], tuple[Sequence[Any], Any]], unflatten: Callable[[Any, Sequence[Any]], Any]) -> type:
-    """Say how instances of cls are taken apart.
+    """Say how instances of cls are taken apart, for transforms, `jit` and specs.
 
+    cls         the class (of exactly which instances are meant); SpecError for anything else.  It is given back.
     flatten     from an instance to its children, and what else there is to know of it (which has no derivative)
     unflatten   from that and as many children to an instance
+
+    A class that is registered again is taken apart in the new way from then on.  What flatten and unflatten raise comes
+    to the caller of what takes the instance apart.
 
     >>> class Pair:
     ...     def __init__(self, a, b): self.a, self.b = a, b
     >>> register_pytree(Pair, lambda p: ((p.a, p.b), None), lambda _, children: Pair(*children)).__name__
     'Pair'
     """
+    if not isinstance(cls, type):
+        raise SpecError(f"hovis.register_pytree takes a class, not {said(cls)}")
     NODES[cls] = flatten, unflatten
     return cls
 

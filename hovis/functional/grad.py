@@ -9,7 +9,7 @@ from typing import Any
 
 from hovis.base import pytree
 from hovis.base.function_wrapper import take_names
-from hovis.errors import SpecError
+from hovis.errors import SpecError, said
 from hovis.functional.differentiated_arguments import Argnums, Argument, Wanted, name_of, some
 from hovis.functional.nested_transforms import through
 from hovis.functional.transformed import Transformed
@@ -22,8 +22,12 @@ from hovis.transforms.record.recorder import follow
 def grad(fn: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The gradient of a function whose result is a real number, in these arguments.
 
+    fn        a callable of trees of numbers and arrays; its result is a float, or an array of one element
     argnums   a position, or a parameter's name: the gradient is of that argument's structure; several: a tuple of gradients
     has_aux   fn returns a pair, of which the second is passed on: (gradient, that)
+
+    Raises SpecError if fn is no callable; where the gradient is called TypeError, if the result is no real number or an
+    argument holds none (ints are none), DerivativeError, if something in fn has no derivative, and what fn raises.
 
     >>> grad(lambda x: x * x * x)(2.0)
     12.0
@@ -34,7 +38,9 @@ def grad(fn: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) ->
 
 
 def value_and_grad(fn: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """As :func:`grad`, with what fn returns: (value, gradient).
+    """As :func:`grad`, with what fn returns: (value, gradient); with has_aux ((value, aux), gradient).
+
+    Raises what `grad` raises.
 
     >>> value_and_grad(lambda x: x * x)(3.0)
     (9.0, 6.0)
@@ -45,9 +51,18 @@ def value_and_grad(fn: Callable[..., Any], argnums: Argnums = 0, has_aux: bool =
 def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
     """What fn gives for these arguments, and how that changes as they do: (result, tangent), with has_aux (result, tangent, aux).
 
+    primals    the arguments, a tuple of trees of numbers and arrays
+    tangents   the direction: as many trees of the same structure, numbers and arrays of the same shapes
+    has_aux    fn returns a pair, of which the second is passed on
+
+    Raises SpecError if there are no arguments, TypeError if tangents do not fit primals, DerivativeError if something in fn
+    has no derivative, and what fn raises.
+
     >>> jvp(lambda x, y: x * y, (2.0, 5.0), (1.0, 0.0))
     (10.0, 5.0)
     """
+    if not (isinstance(primals, tuple | list) and isinstance(tangents, tuple | list)):
+        raise SpecError("hovis.jvp takes the arguments as one tuple, and their tangents as another")
     at = tuple(primals)
     some("jvp", at)
     return Push(fn, has_aux)(at, tuple(tangents))
@@ -55,6 +70,8 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
 
 def _named(argnums: Argnums) -> Argument | tuple[Argument, ...]:
     """argnums as they are kept; TypeError if they name no argument."""
+    if not isinstance(argnums, int | str | tuple | list | range):
+        raise SpecError(f"argnums is a position, a name, or a sequence of these, not {said(argnums)}")
     found = argnums if isinstance(argnums, int | str) else tuple(argnums)
     if found == ():
         raise SpecError("argnums names no argument to differentiate in")
@@ -64,6 +81,9 @@ def _named(argnums: Argnums) -> Argument | tuple[Argument, ...]:
 def jacfwd(fn: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The Jacobian of a function of arrays, column by column (forward mode): of each array of the result by each array of the arguments.
 
+    Of a result of shape r and an argument of shape a it has the shape r + a.  For argnums and has_aux see :func:`grad`; it raises
+    what that raises.
+
     >>> jacfwd(lambda x: x * x)(3.0)
     6.0
     """
@@ -71,7 +91,10 @@ def jacfwd(fn: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
 
 
 def jacrev(fn: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """The Jacobian of a function of arrays, row by row (reverse mode).
+    """The Jacobian of a function of arrays, row by row (reverse mode): quicker than :func:`jacfwd` where the result is smaller than the arguments.
+
+    Of a result of shape r and an argument of shape a it has the shape r + a.  For argnums and has_aux see :func:`grad`; it raises
+    what that raises.
 
     >>> jacrev(lambda x: x * x)(3.0)
     6.0
@@ -81,6 +104,8 @@ def jacrev(fn: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
 
 def hessian(fn: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """The second derivatives of a function whose result is a real number: the Jacobian of its gradient.
+
+    Of an argument of shape a it has the shape a + a.  For argnums see :func:`grad`; it raises what that raises.
 
     >>> hessian(lambda x: x * x * x)(2.0)
     12.0

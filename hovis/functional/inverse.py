@@ -28,7 +28,7 @@ def inverse(fn: Callable[..., Any], argnum: int = 0, like: Any = None) -> Callab
     >>> import math
     >>> inverse(lambda x: math.exp(2.0 * x + 1.0))(math.e)
     0.0
-    >>> inverse(lambda x, k: x * k, 1)(12.0, 3.0)
+    >>> inverse(lambda x, k: x * k, 1)(3.0, 12.0)
     4.0
     """
     return Inverse(fn, argnum, like)
@@ -37,8 +37,17 @@ def inverse(fn: Callable[..., Any], argnum: int = 0, like: Any = None) -> Callab
 def define_inverse(fn: Any, *rules: Callable[..., Any] | None) -> None:
     """Say how the arguments of fn are found from its result.
 
+    fn      a callable, which is not entered any more where an inverse is wanted
     rules   of a function of one argument: what undoes it.  Of others a rule an argument (None: there is none), each a
             function of the result and of all the arguments, of which that one is not to be looked at.
+
+    Raises SpecError if fn is no callable, or there is no rule.
+
+    >>> from hovis import inverse
+    >>> def shifted(x): return x + 10.0 if x >= 0 else x
+    >>> define_inverse(shifted, lambda y: y - 10.0)
+    >>> inverse(lambda x: 2.0 * shifted(x))(26.0)
+    3.0
     """
     if not callable(fn) or not rules:
         raise SpecError("hovis.define_inverse takes a function, and a rule for each of its arguments")

@@ -33,6 +33,13 @@ from hovis.transforms.reverse import split_vjp
 def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """What fn gives for these arguments, and the function from cotangents of that to those of the arguments (a tuple).
 
+    primals   the arguments, trees of numbers and arrays
+    has_aux   fn returns a pair, of which the second is passed on: (result, function, aux)
+
+    The function takes a tree like the result, with numbers and arrays of the same shapes; it can be called any number of times.
+    Raises SpecError if there are no arguments, TypeError if there is no real number in one of them, or cotangents do not
+    fit, DerivativeError if something in fn has no derivative, and what fn raises.
+
     >>> y, pull = vjp(lambda x, w: x * w, 2.0, 5.0)
     >>> y, pull(1.0)
     (10.0, (5.0, 2.0))
@@ -43,6 +50,11 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 def linearize(fn: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """What fn gives for these arguments, and the function from tangents of these to that of the result.
+
+    primals   the arguments, trees of numbers and arrays
+
+    The function takes a tree for each argument, with numbers and arrays of the same shapes; it can be called any number of times.
+    Raises what :func:`vjp` raises.
 
     >>> y, push = linearize(lambda x: x * x, 3.0)
     >>> y, push(1.0)

@@ -30,7 +30,9 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
 
     All lanes go together, on arrays; where they part, each block is done for the lanes that have come to it.  What can't be
     done so (results of several types, calls of what is not known, stores into what all lanes share) is done for one lane
-    after the other.  Functions that print can't be mapped: TransformError names the line.
+    after the other.  Where it is called it raises ValueError, if an argument has no such axis or the axes are of several sizes,
+    TypeError, if in_axes or out_axes are no trees like the arguments, TransformError with the line for functions that print,
+    and what fn raises.
 
     >>> import numpy as np
     >>> vmap(lambda x, y: x * y + 1.0, in_axes=(0, None))(np.arange(3.0), 10.0)

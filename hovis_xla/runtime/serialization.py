@@ -45,7 +45,13 @@ _BUILDERS: Final[dict[str, Callable[..., object]]] = {
 
 
 class StorageError(HovisError, ValueError):
-    """Bytes that are no executable of this machine, or an executable that can't be stored."""
+    """Bytes that are no executable of this machine, or an executable that can't be stored.
+
+    >>> from hovis_xla import load
+    >>> try: load(b"nothing of the kind")
+    ... except StorageError as error: print(type(error).__name__)
+    StorageError
+    """
 
 
 # ------------------------------------------------------------------------------------------------- values

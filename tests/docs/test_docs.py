@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import contextlib
 import doctest
+import importlib
+import inspect
 import re
 import subprocess
 import sys
@@ -31,6 +33,36 @@ def test_doctests(page):
     runner = doctest.DocTestRunner(optionflags=FLAGS)
     runner.run(test, out=out.append)
     assert not runner.failures, "".join(out)
+
+
+#: Modules whose docstrings show examples.
+SHOWING = [path for package in ("hovis", "hovis_xla") for path in sorted((ROOT / package).rglob("*.py")) if ">>> " in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("path", SHOWING, ids=lambda p: p.stem)
+def test_docstrings(path):
+    if path.is_relative_to(ROOT / "hovis_xla"):
+        pytest.importorskip("jaxlib")
+    module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    runner, out = doctest.DocTestRunner(optionflags=FLAGS), list[str]()
+    for test in doctest.DocTestFinder().find(module):
+        runner.run(test, out=out.append)
+    assert not runner.failures, "".join(out)
+
+
+#: What says of arguments nothing but by its class, and is raised, or is a value.
+SAID_BY_OTHERS = {"Trace", "Report", "Options", "Primitive", "Library", "Interpreter", "Refined", "Jitted", "Lowered", "Compiled", "Loaded"}
+
+
+@pytest.mark.parametrize("package", ["hovis", "hovis_xla"])
+def test_public_functions_have_an_example_and_say_what_they_raise(package):
+    module = pytest.importorskip(package)
+    public = {name: getattr(module, name) for name in module.__all__}
+    told = {name: held for name, held in public.items() if (inspect.isfunction(held) or inspect.isclass(held)) and name not in SAID_BY_OTHERS}
+    texts = {name: inspect.getdoc(held) or "" for name, held in told.items()}
+    assert len(texts) > 3
+    assert not [name for name, text in texts.items() if ">>> " not in text]
+    assert not [name for name, text in texts.items() if not re.search("[Rr]aise|Error", text)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)

@@ -214,11 +214,15 @@ def added_parts(a: Any, b: Any) -> Any:
 
 
 def as_tangent(t: Any, x: Any) -> Any:
-    """A tangent that the user gives, as one of x."""
+    """A tangent (or cotangent) that the user gives, as one of x; TypeError if it has another shape than a number."""
     if t is None:
         return tangent(x)
     if isinstance(x, np.ndarray):
         return np.asarray(t, x.dtype)
+    if isinstance(t, str):
+        raise TypeError(f"the tangent of a number is a number, not the text {t!r}")
+    if isinstance(t, np.ndarray) and t.shape:
+        raise TypeError(f"the tangent of a number is a number, not an array of shape {t.shape}")
     return complex(t) if is_complex(x) else float(t)
 
 
