@@ -9,6 +9,7 @@ import pytest
 
 import hovis
 from hovis.front.autotuner import Contest
+from hovis.front.jit_cache.recursion import may_recur
 from hovis.functional import grad
 
 jitting = sys.modules["hovis.front.jit"]
@@ -120,14 +121,14 @@ def test_recursion_is_as_deep():
         for n in [1, 2] * 40:
             scope[name](n)
         scope[name](deep // 3)
-        assert jitting.may_recur(scope[name].__wrapped__)
-    assert jitting.may_recur(Tree.depth)
+        assert may_recur(scope[name].__wrapped__)
+    assert may_recur(Tree.depth)
 
     def search(pattern):
         return pattern.search("abc")
 
-    assert not jitting.may_recur(search)
-    assert not jitting.may_recur(double)
+    assert not may_recur(search)
+    assert not may_recur(double)
 
 
 def test_generators_are_no_contest():
