@@ -23,235 +23,20 @@ that installed packages add: hlo comes with hovis_xla.
 import argparse
 import ast
 import contextlib
-import json
 import os
 import stat
 import sys
 import traceback
-import typing
 from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
-from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import hovis
-from hovis.arguments.spec_parts import is_spec
-from hovis.base import files
 from hovis.bytecode.normalize import normalize
+from hovis.command_line.arguments import cut, parse_argument
+from hovis.command_line.program_files import Refused, load, told
 from hovis.errors import HovisError
 from hovis.ir.naming import printable
-from hovis.lattice import Either
-
-#: Names that an argument may use, besides literals.
-SPECS: Final[dict[str, object]] = {
-    name: getattr(hovis, name)
-    for name in (
-        "Any", "Array", "Bool", "Bytes", "Complex", "Float", "Instance", "Int", "NoneType", "OneOf", "Str", "const",
-        "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "complex64", "complex128",
-    )
-}  # fmt: skip
-SPECS.update((cls.__name__, cls) for cls in (int, float, bool, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range, slice, object, type))
-SPECS.update((name, getattr(typing, name)) for name in ("Annotated", "Callable", "Iterable", "Iterator", "Literal", "Mapping", "Optional", "Sequence", "Union"))
-#: Those of them that may be called.
-MAKERS: Final = ("Array", "Instance", "OneOf", "const")
-
-
-#: Of longer arguments an error shows the beginning and the end.
-LONGEST: Final = 200
-
-
-class Refused(Exception):
-    """What the user asked for can't be done; the message is all that is printed."""
-
-
-# ------------------------------------------------------------------------------------------------- arguments
-
-
-def parse_argument(text: str) -> tuple[str | None, object]:
-    """The name, if there is one, and the spec of an argument.
-
-    >>> parse_argument("n=[Int, const(3)]")
-    ('n', [Int, const(3)])
-    """
-    name, equals, rest = text.partition("=")
-    if equals and name.isidentifier():
-        return name, parse_spec(rest)
-    return None, parse_spec(text)
-
-
-def parse_spec(text: str) -> object:
-    """A literal, an expression of public spec names, or ``@`` and a file that holds the value."""
-    if text.strip().startswith("@"):
-        return hovis.const(_held(text.strip()[1:]))
-    try:
-        tree = ast.parse(text.strip(), mode="eval").body
-        return _Reader(text).read(tree)
-    except (SyntaxError, ValueError) as error:
-        raise Refused(f"the argument {_cut(text)} is no Python expression: {error.args[0]}") from None
-    except (RecursionError, MemoryError):
-        raise Refused(f"the argument {_cut(text)} is nested too deep") from None
-
-
-def _cut(text: str) -> str:
-    """An argument in an error."""
-    return repr(text) if len(text) <= LONGEST else repr(text[: LONGEST // 2]) + "…" + repr(text[-LONGEST // 4 :])
-
-
-def _held(target: str) -> object:
-    """What a file holds: JSON, a global of a Python file, or else its text."""
-    if ".py:" in target:
-        return _named(target)
-    path = Path(target)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise Refused(f"there is no file {target!r}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise Refused(f"{target!r} is no text in UTF-8") from None
-    except ValueError as error:
-        raise Refused(f"{target!r} names no file: {error}") from None
-    if path.suffix != ".json":
-        return text
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise Refused(f"{target!r} is not JSON: {error}") from None
-    except RecursionError:
-        raise Refused(f"{target!r} is nested too deep") from None
-
-
-class _Reader:
-    """A walk over one argument."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def read(self, node: ast.expr) -> Any:
-        match node:
-            case ast.Constant(value=value):
-                return value
-            case ast.Name(id=name) if name in SPECS:
-                return SPECS[name]
-            case ast.Tuple(elts=parts):
-                return tuple(map(self.read, parts))
-            case ast.List(elts=parts):
-                return list(map(self.read, parts))
-            case ast.Set(elts=parts):
-                return self._made(lambda: set(map(self.read, parts)))
-            case ast.Dict(keys=keys, values=values) if None not in keys:
-                return self._made(lambda: {self.read(k): self.read(v) for k, v in zip(keys, values, strict=True) if k is not None})
-            case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-                return self._either(node, self.read(left), self.read(right))
-            case ast.UnaryOp(op=ast.USub() | ast.UAdd()) | ast.BinOp():
-                return self._number(node)
-            case ast.Subscript(value=ast.Name(id=name), slice=inner) if name in SPECS:
-                whole: Any = SPECS[name]
-                return self._made(lambda: whole[self._shape(inner)])
-            case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords) if name in MAKERS:
-                return self._call(name, args, keywords)
-        raise self._refusal(node)
-
-    def _number(self, node: ast.expr) -> object:
-        """``-1``, ``2 + 3j``; no other arithmetic."""
-        try:
-            return ast.literal_eval(node)
-        except ValueError:
-            raise self._refusal(node) from None
-
-    def _either(self, node: ast.expr, left: Any, right: Any) -> object:
-        """One of two kinds: of values there is OneOf."""
-        if not is_spec(left) and not is_spec(right):
-            raise self._refusal(node)
-        try:
-            return left | right
-        except TypeError:  # lists, which Python itself refuses
-            return Either((left, right))
-
-    def _shape(self, node: ast.expr) -> Any:
-        if isinstance(node, ast.Tuple):
-            return tuple(map(self._shape, node.elts))
-        if isinstance(node, ast.Slice) and node.lower is node.upper is node.step is None:
-            return slice(None)
-        return self.read(node)
-
-    def _call(self, name: str, args: Sequence[ast.expr], keywords: Sequence[ast.keyword]) -> object:
-        maker: Any = SPECS[name]
-        given = [self.read(a) for a in args]
-        named = {k.arg: self.read(k.value) for k in keywords if k.arg is not None}
-        return self._made(lambda: maker(*given, **named))
-
-    def _made(self, make: Callable[[], object]) -> object:
-        try:
-            return make()
-        except (Refused, RecursionError):
-            raise
-        except Exception as error:
-            raise Refused(f"the argument {_cut(self.text)}: {error}") from None
-
-    def _refusal(self, node: ast.expr) -> Refused:
-        part = ast.get_source_segment(self.text.strip(), node) or self.text
-        if isinstance(node, ast.Name):
-            return Refused(f"the argument {_cut(self.text)}: {part!r} is no spec; a string is quoted for Python as well: \"'{part}'\"")
-        return Refused(f"the argument {_cut(self.text)}: {_cut(part)} is neither a literal nor an expression of spec names, and nothing else is evaluated")
-
-
-# ------------------------------------------------------------------------------------------------- the function
-
-
-def load(target: str) -> Any:
-    """The function that ``FILE.py:NAME`` names; a class's as ``FILE.py:Class.method``."""
-    found = _named(target)
-    if not callable(found):
-        file, _, name = target.rpartition(":")
-        raise Refused(f"{name!r} in {file} is no function: {type(found).__name__}")
-    return found
-
-
-def _named(target: str) -> Any:
-    """What ``FILE.py:NAME`` names."""
-    file, colon, name = target.rpartition(":")
-    path = Path(file)
-    if not colon or not name:
-        raise Refused(f"{target!r} does not say which function: FILE.py:FUNCTION")
-    if not path.is_file():
-        raise Refused(f"there is no file {file!r}")
-    found: Any = _module(path)
-    for part in name.split("."):
-        if not hasattr(found, part):
-            raise Refused(f"{file} has no {name!r}")
-        found = getattr(found, part)
-    return found
-
-
-def _module(path: Path) -> Any:
-    """The file, run as a module of its name, as ``import`` in its folder would; once."""
-    known = sys.modules.get(path.stem)
-    if known is not None and Path(getattr(known, "__file__", None) or "").resolve() == path.resolve():
-        return known
-    # a file may be called operator.py, or a.b.py: no import would find it, and what is of this name is never imported
-    name = path.stem if path.stem not in sys.modules and "." not in path.stem else f"hovis.__main__.{path.stem}"
-    sys.path.insert(0, str(path.parent.resolve()))
-    try:
-        return files.run(path, name, listed=True)
-    except SystemExit:
-        raise Refused(f"{path} does not run: it exits while it is imported (a main program stands behind `if __name__ == \"__main__\":`)") from None
-    except Exception as error:
-        raise Refused(f"{path} does not run: {_told(error)}") from None
-
-
-def _told(error: BaseException) -> str:
-    """An exception, and the line of the user's that has raised it."""
-    seen = traceback.TracebackException.from_exception(error)
-    said = ""
-    with contextlib.suppress(Exception):  # it may be an exception of the program's own
-        said = str(error)
-    text = type(error).__name__ + (f": {said}" if said else "")
-    if isinstance(error, SyntaxError):
-        return text
-    others = (__file__, files.__file__)
-    places = [f"{at.filename}, line {at.lineno}" for at in seen.stack if at.filename not in others and not at.filename.startswith("<frozen")]
-    return f"{text} ({places[-1]})" if places else text
-
 
 # ------------------------------------------------------------------------------------------------- stages
 
@@ -359,7 +144,7 @@ def _protected(arguments: Sequence[str]) -> list[str]:
 
 def _unprotected(argument: str) -> str:
     if argument.startswith("--"):
-        raise Refused(f"there is no option {_cut(argument)}")
+        raise Refused(f"there is no option {cut(argument)}")
     return argument.strip()
 
 
@@ -422,7 +207,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         at = traceback.extract_tb(error.__traceback__)[-1]
         own = at.filename.startswith((os.path.dirname(hovis.__file__), os.path.dirname(hovis.__file__) + "_xla"))
-        return _fails(f"a fault of hovis itself, please report it: {_told(error)}" if own else f"what is asked of the program's objects raises {_told(error)}")
+        return _fails(f"a fault of hovis itself, please report it: {told(error)}" if own else f"what is asked of the program's objects raises {told(error)}")
     return 0
 
 

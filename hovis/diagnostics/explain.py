@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hovis.backend.tracebacks import outline
-from hovis.engine.environment.guards import Guard
+from hovis.diagnostics.checks import checks, fits, short
 from hovis.engine.lost_precision import JOINED
-from hovis.engine.trace import Fixed, Leaf, Part
 from hovis.ir import naming, operations
 from hovis.ir.model import Block, Branch, Effect, Function, Location, Op, Operand, Param, Terminator, edges
-from hovis.ir.operations import UNBOUND, load_global, yield_
+from hovis.ir.operations import load_global, yield_
 from hovis.ir.quoting import place, quote
 from hovis.lattice import Any as AnyType
-from hovis.lattice import Array, Const, Type
+from hovis.lattice import Const, Type
 from hovis.library.core import Library, Stand
 
 #: What reads an attribute or calls a method of its first argument.
@@ -224,7 +223,7 @@ _MAKERS: Final[dict[object, str]] = {
 
 def _of_op(op: Op, library: Library, sources: Sources, expected: Const | None = None) -> Remark:
     if expected is not None:
-        why = f"what its cache holds, and how often it is asked, can be seen; it is expected to give {_short(expected.value)}, and looked at"
+        why = f"what its cache holds, and how often it is asked, can be seen; it is expected to give {short(expected.value)}, and looked at"
         return Remark(f"call of {callee_text(op)} {STAYS}", why, "", op.location)
     return Remark(f"opaque call of {callee_text(op)}", *_why(op, library, sources), op.location)
 
@@ -332,77 +331,6 @@ def headline(name: str, parameters: Iterable[str], functions: Sequence[Function]
 
 def _count(n: int, what: str) -> str:
     return f"{n} {what}{'' if n == 1 else 's'}"
-
-
-# ------------------------------------------------------------------------------------------------- checks
-
-
-def checks(unknown: Iterable[tuple[str, Part]], static: Iterable[object], guards: Iterable[Guard]) -> list[str]:
-    """What a residual checks on entry, and what it takes for granted: one line each."""
-    lines = [f"entry: {name} :: {fits(part)}" for name, part in unknown]
-    lines += [f"frozen: {_short(value)}" for value in static]
-    return [naming.printable(line) for line in [*lines, *(f"guard: {_guard(guard)}" for guard in guards)]]
-
-
-def fits(part: Part) -> str:
-    """What an argument has to be, as a spec is written."""
-    if isinstance(part, Fixed):
-        return f"const({_short(part.value)})"
-    if isinstance(part, Leaf):
-        kind = part.param.type
-        if part.choices:
-            return f"OneOf({', '.join(map(_short, part.choices))})"
-        if isinstance(kind, Array):
-            dims = part.param.dims or (Const(None),) * kind.rank
-            shown = [str(d.value) if isinstance(d, Const) and d.value is not None else ":" for d in dims]
-            return f"{kind.dtype}[{', '.join(shown)}]"
-        return str(kind)
-    inner = [fits(p) for p in part.parts]
-    keys = part.keys or ()
-    if getattr(part, "kind", "") == "instance":
-        return f"{part.cls.__qualname__}({', '.join(f'{k}={v}' for k, v in zip(keys, inner, strict=True))})"  # type: ignore[union-attr]
-    if keys:
-        return "{" + ", ".join(f"{k!r}: {v}" for k, v in zip(keys, inner, strict=True)) + "}"
-    if getattr(part, "kind", "tuple") == "list":
-        return f"[{', '.join(inner)}]"
-    return f"({', '.join(inner)}{',' if len(inner) == 1 else ''})"
-
-
-def _guard(guard: Guard) -> str:
-    """A guard in words."""
-    holder, name, value = guard.holder, guard.name, _short(guard.value)
-    match guard.kind:
-        case "item":
-            scope = holder.get("__name__") if isinstance(holder, dict) else None
-            return f"{name} in {f'module {scope}' if scope else _short(holder)} is {value}"
-        case "class":
-            found = guard.value[-1][1] if guard.value else UNBOUND
-            return f"{_short(holder)} has no {name}" if found is UNBOUND else f"{_short(holder)}.{name} is {_short(found)}"
-        case "index" | "slot":
-            return f"{_short(holder)} has {value} at {name}"
-        case "items" | "dict":
-            return f"{_short(holder)} holds what it held"
-        case "type":
-            return f"{_short(holder)} is an instance of {value}"
-        case "asked":
-            cls, answer = guard.value
-            return f"{_short(cls)} is {'a' if answer else 'no'} subclass of {_short(holder)}"
-        case "cell":
-            return f"a closure's variable is {value}"
-        case "names":
-            return f"{_short(holder)} is named {guard.value[1]}"
-        case "library":
-            return f"{_short(holder)} reads what it read"
-        case _:
-            return f"{_short(holder)} has its {'code' if guard.kind == 'function' else guard.kind}"
-
-
-def _short(value: object) -> str:
-    """A value in little space, without running code of the user's."""
-    text = naming.literal(value)
-    if text is not None:
-        return text if len(text) <= 40 else text[:39] + "…"
-    return naming.name_of(value) or f"a {type(value).__qualname__}"
 
 
 __all__ = ["Remark", "Report", "callee_text", "checks", "fits", "headline", "of_functions", "place", "quote"]

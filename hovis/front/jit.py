@@ -1,6 +1,6 @@
 """``hovis.jit``: residuals made when they are first needed, kept by what the arguments are.
 
-What is known of arguments is told in :mod:`hovis.front.cache_keys`.  Folded reads of the environment are guards: when one does not
+What is known of arguments is told in :mod:`hovis.front.jit_cache.cache_keys`.  Folded reads of the environment are guards: when one does not
 hold any more, the function is traced again.  Calls find their residual without a lock; tracing takes one.
 
 Whether a residual is quicker than the function itself, finding and guarding it included, is found out in its first calls, some
@@ -8,30 +8,31 @@ of which go to the function (:mod:`hovis.front.autotuner`).  Where no residual h
 """
 
 import asyncio
-import dis
 import inspect
 import threading
 import time
-import types
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from hovis.arguments.signature import own_signature
 from hovis.backend.tracebacks import hide
 from hovis.base import deadline, interrupts, own_code
 from hovis.base.function_wrapper import Wrapper, take_names
 from hovis.base.once import COMPILER, in_turn
-from hovis.engine.environment.guards import Guard, compile_guards, failing
+from hovis.engine.environment.guards import Guard, failing
 from hovis.engine.state.budget import WHY
 from hovis.engine.state.specialization_tables import Promote
 from hovis.engine.state.type_lookup import ENTERED_THROUGH
 from hovis.errors import SpecError, said
-from hovis.front import nested_jit, traces, tracing
+from hovis.front import traces, tracing
 from hovis.front.autotuner import LONGER, STAYS, Contest
-from hovis.front.cache_keys import DYNAMIC, KNOWN, WIDE, Key, Path, by_types, constant, key_of, part_at, spec_of, variable
+from hovis.front.callables import python_function
+from hovis.front.jit_cache import nested_jit
+from hovis.front.jit_cache.cache_keys import DYNAMIC, KNOWN, WIDE, Key, Path, by_types, constant, key_of, part_at, spec_of, variable
+from hovis.front.jit_cache.call_places import Places, names_of, signature_of
+from hovis.front.jit_cache.recursion import may_recur
+from hovis.front.jit_cache.variants import Variant
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import Const
-from hovis.lattice.inspection import attribute, is_a
 
 own_code.leave_as_calls(__file__)
 
@@ -55,14 +56,6 @@ WORTH: Final = 1.05
 WARMING: Final = 8
 #: Where no residual has won, STAYS calls go to the function before the next one is looked at, each time LONGER times more, up to so many.
 LONGEST: Final = 1 << 20
-#: Of so many code objects it is asked whether they name a function.
-MOST_CODES: Final = 256
-#: What reads a global (Lib/opcode.py).
-_GLOBALS: Final = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
-#: What calls of which say nothing of what it takes to run it (Include/cpython/code.h: generators, coroutines, asynchronous generators).
-_LATER: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
-
-_POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def jit(fn: Any = None, *, static: Iterable[str] | str = (), strict: bool = False, **choices: Any) -> Any:
@@ -137,7 +130,7 @@ class Jitted(Wrapper):
     def _paths(self, static: tuple[str, ...]) -> list[Path]:
         if not static:
             return []
-        names = list(self._signature.parameters) if self._signature else _names_of(self._function)
+        names = list(self._signature.parameters) if self._signature else names_of(self._function)
         for name in static:
             if name not in names:
                 raise SpecError(f"{self._function!r} has no parameter {said(name)} that could be static")
@@ -168,7 +161,7 @@ class Jitted(Wrapper):
             hide()
             raise
 
-    def _contested(self, variant: "Variant", contest: Contest, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _contested(self, variant: Variant, contest: Contest, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that may go to the function itself: to find out which is quicker, or because that is known."""
         if contest.winner is not None:
             self._leave_alone()
@@ -190,7 +183,7 @@ class Jitted(Wrapper):
             self._in_contest = 0
             self._settle(variant, contest)
 
-    def _settle(self, variant: "Variant", contest: Contest) -> None:
+    def _settle(self, variant: Variant, contest: Contest) -> None:
         """Let all calls go the way that has won, if one has."""
         if contest.winner == "residual":
             variant.contest = None
@@ -216,7 +209,7 @@ class Jitted(Wrapper):
     def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Key:
         return key_of(args, kwargs, self._policy)
 
-    def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant | None":
+    def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant | None:
         """The variant for a call; None if the thread that traces something now may wait for this one."""
         with interrupts.AtWork(), in_turn(interrupts.check) as mine:
             if not mine:
@@ -242,7 +235,7 @@ class Jitted(Wrapper):
 
     def _note(self) -> None:
         """Look at the annotations: of what has one the type alone counts."""
-        function, _ = traces.python_function(self._function)
+        function, _ = python_function(self._function)
         noted: dict[int | str, Any] = {}
         for k, (name, parameter) in enumerate(self._signature.parameters.items() if self._signature and function else ()):
             variadic = parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -252,7 +245,7 @@ class Jitted(Wrapper):
                 self._policy = {**self._policy, (k,): WIDE, (name,): WIDE}
         self._noted = noted
 
-    def _in_time(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
+    def _in_time(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
         """A variant, made in the time that there is for it; what has taken all of that in vain gets little for other arguments, and then none."""
         seconds = self._options.limit(1)
         tried = self._lost > FURTHER * seconds
@@ -264,13 +257,13 @@ class Jitted(Wrapper):
             self._lost += deadline.clock() - start
         return made
 
-    def _variant(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
+    def _variant(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
         traced = self.trace(*args, **kwargs)
         made = Variant(traced, self._function, self._key(args, kwargs), len(args), tuple(kwargs))
         made.contest = self._contest(["plain"] if traced.fallback else ["residual", "plain"])
         return made
 
-    def _changed(self, variant: "Variant") -> None:
+    def _changed(self, variant: Variant) -> None:
         """Something that a residual relies on has changed; what does so again and again is read at run time in the end."""
         for guard in failing(variant.trace.guards):
             if guard.kind in ("function", "defaults") and guard.holder is self._function:
@@ -393,85 +386,6 @@ ENTERED_THROUGH.add(Jitted)
 nested_jit.stands_for(jit, Jitted, nested_jit.OPTIONS)
 
 
-def signature_of(fn: Any) -> inspect.Signature | None:
-    """The signature that fn binds a call by, as it is now (whatever it wraps or says of itself); None if it has none."""
-    try:
-        function, bound = traces.python_function(fn)
-    except SpecError:
-        return None
-    if function is None:
-        return None
-    parameters = list(own_signature(function).parameters.values())
-    return inspect.Signature(parameters[len(bound) :] if parameters and parameters[0].kind in _POSITIONAL else parameters)
-
-
-def may_recur(fn: Any) -> bool:
-    """May calls of fn make calls of what is named like it?  Its own code is looked at, and that of functions of its module which it names.
-
-    What is named is a global, a variable of a closure, or, if fn is a method, an attribute.
-
-    What gives a generator or a coroutine is taken for one of these: its calls are not what takes the time.
-    """
-    function = getattr(fn, "__func__", fn)
-    if not isinstance(function, types.FunctionType) or function.__code__.co_flags & _LATER:
-        return True
-    namespace, found, at = function.__globals__, [function.__code__], 0
-    holder, _, name = function.__qualname__.rpartition(".")
-    is_method = bool(holder) and not holder.endswith("<locals>")
-    while at < len(found):
-        code, at = found[at], at + 1
-        named_so = name in code.co_names and (is_method or any(one.argval == name and one.opname in _GLOBALS for one in dis.get_instructions(code)))
-        if named_so or name in code.co_freevars or at > MOST_CODES:
-            return True
-        named = [_unwrapped(value) for value in map(namespace.get, code.co_names)]
-        others = [value.__code__ for value in named if is_a(value, types.FunctionType) and value.__globals__ is namespace]
-        found += [other for other in (*others, *code.co_consts) if isinstance(other, types.CodeType) and other not in found]
-    return False
-
-
-def _unwrapped(value: object) -> object:
-    """The function that a wrapper wraps."""
-    return attribute(value, "__wrapped__", value) if callable(value) else value
-
-
-def _names_of(fn: Any) -> list[str]:
-    """The parameters of what is not written in Python, if it tells them."""
-    try:
-        return list(inspect.signature(fn).parameters)
-    except (TypeError, ValueError):
-        return []
-
-
-class Places:
-    """Where the engine finds what a call passes: parameters in the order of the code's locals, then what is in them."""
-
-    __slots__ = ("bound", "by_name", "double", "names", "plain", "star")
-
-    def __init__(self, fn: Any, signature: inspect.Signature | None) -> None:
-        given = list(signature.parameters.values()) if signature else []
-        function, bound = traces.python_function(fn) if signature else (None, ())
-        self.bound = len(bound)
-        plain = [p for p in given if p.kind in _POSITIONAL]
-        named = [p.name for p in given if p.kind is inspect.Parameter.KEYWORD_ONLY]
-        hidden = self.bound if function and function.__code__.co_argcount else 0
-        self.names: list[str | None] = [*[None] * hidden, *(p.name for p in plain), *named]
-        self.plain = hidden + len(plain)
-        self.star = len(self.names)
-        self.double = self.star + any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in given)
-        self.by_name = {p.name for p in plain if p.kind is not inspect.Parameter.POSITIONAL_ONLY} | set(named)
-
-    def paths(self, place: tuple[int, ...], kwargs: dict[str, Any]) -> list[Path]:
-        """The ways to say where a place of the engine's is among the arguments of a call: by position, by name."""
-        head, *rest = place
-        if head == self.double:
-            return [([name for name in kwargs if name not in self.by_name][rest[0]], *rest[1:])]
-        if head >= self.star:
-            return [(self.plain - self.bound + rest[0], *rest[1:])]
-        by_position: list[Path] = [(head - self.bound, *rest)] if self.bound <= head < self.plain else []
-        name = self.names[head]
-        return by_position + ([(name, *rest)] if name in self.by_name and name is not None else [])
-
-
 def _caller(fn: Callable[..., Any]) -> Callable[..., Any]:
     """fn behind a signature that takes anything: its own complaint is what a misfit call should get."""
 
@@ -479,45 +393,3 @@ def _caller(fn: Callable[..., Any]) -> Callable[..., Any]:
         return fn(*args, **kwargs)
 
     return call
-
-
-class Variant:
-    """One residual, what it is valid for, and how to call it."""
-
-    __slots__ = ("call", "contest", "holds", "key", "picks", "plain", "told", "trace")
-    contest: Any
-
-    def __init__(self, traced: tracing.Trace, original: Callable[..., Any], key: Key, count: int, names: tuple[str, ...]) -> None:
-        self.trace = traced
-        self.key = key
-        self.contest = None
-        self.told = ""
-        self.call: Callable[..., Any] = self.initial()
-        self.holds = compile_guards(traced.guards)
-        #: the unknown arguments, by position or name; None: the original is called as it was
-        self.picks: list[int | str] | None = [k if type(k) is int and k < count else name for k, name in traced.signature.names()]
-        if traced.fallback or not all(type(pick) is int or pick in names for pick in self.picks):
-            self.call, self.picks = original, None
-        #: all arguments are passed on as they are
-        self.plain = not names and self.picks in (None, list(range(count)))
-
-    @property
-    def in_vain(self) -> bool:
-        """Has nothing come of it?"""
-        return self.trace.fallback
-
-    def initial(self) -> Callable[..., Any]:
-        """The function of the unknown arguments that is called to begin with."""
-        return self.trace.by_position()
-
-    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the residual with the unknown ones of these arguments."""
-        if self.plain:
-            return self.call(*args)
-        if self.picks is None:
-            return self.call(*args, **kwargs)
-        return self.call(*self.picked(args, kwargs))
-
-    def picked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """The unknown ones of these arguments."""
-        return [args[pick] if isinstance(pick, int) else kwargs[pick] for pick in self.picks or ()]

@@ -4,8 +4,7 @@ import ast
 import functools
 import os
 import sys
-import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +24,12 @@ from hovis.diagnostics.explain import Remark
 from hovis.engine import trace as engine
 from hovis.engine.state.type_lookup import ENTERED_THROUGH
 from hovis.engine.trace import Fixed, Leaf, Part
-from hovis.errors import SpecError, TraceError, WriteError, said
+from hovis.errors import SpecError, TraceError, WriteError
 from hovis.front import spec_trees
+from hovis.front.callables import name_of, near, python_function
 from hovis.ir import Block, Function, Given, Location, Op, Return, show
-from hovis.ir.model import callees
+from hovis.ir.analysis.control_flow import uses
+from hovis.ir.model import Value, callees
 from hovis.ir.operations import PACKAGE
 from hovis.lattice import AbstractValue, Const, Partial
 from hovis.passes import pipeline
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from hovis.front.tracing import Options
 
 own_code.leave_as_calls(__file__)
-
 
 
 class Trace:
@@ -63,7 +63,6 @@ class Trace:
         self.static: tuple[object, ...] = ()
         #: did tracing, or what is made of the trace, take longer than it may?
         self.late = False
-        #: what calls go to in place of the original, where less is known of them
         #: makes the Trace that is run instead: this one is of what may be told beforehand
         self.runs: Callable[[], Trace] | None = None
         self._by_position: Callable[..., Any] | None = None
@@ -86,7 +85,8 @@ class Trace:
     @property
     def params(self) -> list[Any]:
         """The parameters as they print in the first header."""
-        return self._header()
+        used = uses(self.function)
+        return [Const(self.fn), *(_shown(part, used) for part in self.signature.parts)]
 
     @property
     def results(self) -> list[Any]:
@@ -146,10 +146,6 @@ class Trace:
             return kind
         return self.function.type
 
-    def _header(self) -> list[Any]:
-        used = {id(v) for f in self.functions[:1] for v in _uses(f)}
-        return [Const(self.fn), *(_shown(part, used) for part in self.signature.parts)]
-
     def show(self, locations: bool = False, full: bool = False, guards: bool = False) -> str:
         """The text of the IR.
 
@@ -157,7 +153,7 @@ class Trace:
         full       nothing is cut, and all that ``hovis.parse`` needs is there
         guards     then what is checked on entry, and what is taken for granted, as comments
         """
-        text = show(self.functions, params=self._header(), locations=locations, full=full)
+        text = show(self.functions, params=self.params, locations=locations, full=full)
         if guards:
             unknown = [(u.name, u.part) for u in self.signature.unknown]
             text += "".join(f"\n# {line}" for line in report.checks(unknown, self.static, self.guards))
@@ -169,7 +165,7 @@ class Trace:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return html.render(self.functions, self._header())
+        return html.render(self.functions, self.params)
 
     def passes(self, names: Any = "default") -> "Trace":
         """The Trace after these passes."""
@@ -378,56 +374,13 @@ def at_work(fn: Any, chosen: "Options") -> Iterator[None]:
         yield
 
 
-def behind(fn: Any) -> Any:
-    """What is traced for fn: of a jitted function the function itself, of a Trace its residual."""
-    while type(fn) in ENTERED_THROUGH:
-        fn = fn._function
-    if isinstance(fn, types.MethodType) and type(fn.__func__) in ENTERED_THROUGH:
-        return types.MethodType(behind(fn.__func__), fn.__self__)
-    return fn
-
-
-def python_function(fn: Any) -> tuple[types.FunctionType | None, tuple[Any, ...]]:
-    """The Python function behind fn, and the arguments that are bound to it."""
-    if isinstance(fn, types.FunctionType):
-        return fn, ()
-    if isinstance(fn, types.MethodType) and isinstance(fn.__func__, types.FunctionType):
-        return fn.__func__, (Const(fn.__self__),)
-    if not callable(fn):
-        raise SpecError(f"hovis.trace takes a callable, not {type(fn).__name__}: {said(fn)}")
-    call = getattr(type(fn), "__call__", None)  # noqa: B004  # the function is wanted, not the answer
-    if not isinstance(fn, type) and isinstance(call, types.FunctionType):
-        return call, (Const(fn),)
-    return None, ()
-
-
-def name_of(fn: Any) -> str:
-    return str(getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None) or f"a {type(fn).__qualname__}")
-
-
-def near(file: str) -> str:
-    """A file as seen from here, if that is shorter."""
-    return min(file, os.path.relpath(file), key=len) if os.path.isabs(file) else file
-
-
 def _identifier_of(text: str) -> str:
     """The name of the last function of a module."""
     found = [statement.name for statement in ast.parse(text).body if isinstance(statement, ast.FunctionDef)]
     return found[-1]
 
 
-def _uses(function: Function) -> Any:
-    for block in function.blocks:
-        for op in block.all_ops():
-            yield from op.operands()
-        for name in ("value", "cond"):
-            if hasattr(block.terminator, name):
-                yield getattr(block.terminator, name)
-        for edge in prologue.edges(block.terminator):
-            yield from edge.args
-
-
-def _shown(part: Part, used: set[int]) -> Any:
+def _shown(part: Part, used: Mapping[Value, int]) -> Any:
     """A part of the arguments as the printer takes it."""
     if isinstance(part, Fixed):
         return Const(part.value)
@@ -436,7 +389,7 @@ def _shown(part: Part, used: set[int]) -> Any:
     inner = [_shown(p, used) for p in part.parts]
     if isinstance(part, engine.Fresh):
         return Given(tuple(inner) if part.keys is None else dict(zip(part.keys, inner, strict=True)))
-    whole = part.param if id(part.param) in used else None
+    whole = part.param if part.param in used else None
     if part.kind == "dict":
         return Given(dict(zip(part.keys, inner, strict=True)), whole)
     if part.kind == "instance":

@@ -24,8 +24,9 @@ from hovis.engine.state.specialization_tables import GiveUp
 from hovis.engine.trace import Leaf, Part
 from hovis.errors import SpecError, TraceError, said
 from hovis.front import custom_rules, plugins
+from hovis.front.callables import behind, name_of, python_function
 from hovis.front.item_types import lasts, told_of
-from hovis.front.traces import Trace, at_work, behind, load, name_of, one_call, python_function
+from hovis.front.traces import Trace, at_work, load, one_call
 from hovis.ir import Function
 from hovis.ir.model import callees
 from hovis.ir.operations import PACKAGE

@@ -13,7 +13,7 @@ from hovis.arguments.specs import Any as Unknown
 from hovis.arguments.specs import Array, Empty, Instance, Promotable
 from hovis.base import pytree
 from hovis.base.function_wrapper import Held
-from hovis.front.cache_keys import DYNAMIC, KNOWN, Path, constant
+from hovis.front.jit_cache.cache_keys import DYNAMIC, KNOWN, Path, constant
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import constant_key
 

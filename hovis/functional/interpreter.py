@@ -8,8 +8,9 @@ from hovis.base import pytree
 from hovis.base.function_wrapper import take_names
 from hovis.errors import SpecError
 from hovis.front import tracing
-from hovis.front.cache_keys import Key
-from hovis.front.jit import Jitted, Variant
+from hovis.front.jit import Jitted
+from hovis.front.jit_cache.cache_keys import Key
+from hovis.front.jit_cache.variants import Variant
 from hovis.functional.argument_types import looked_at
 from hovis.functional.nested_transforms import APPLYING, function_of
 from hovis.functional.transformed import Transformed

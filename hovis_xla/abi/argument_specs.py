@@ -5,7 +5,7 @@ functions and what stands for one, classes, modules, dtypes and members of enume
 instances of plain classes and what is made of a function (a gradient) are looked into, down to their leaves.
 Anything else is unknown, and then the function most likely stays Python.
 
-A *path* leads to a part of the arguments, as in :mod:`hovis.front.cache_keys`: the position or the name of an argument, then places.
+A *path* leads to a part of the arguments, as in :mod:`hovis.front.jit_cache.cache_keys`: the position or the name of an argument, then places.
 """
 
 import types
@@ -20,7 +20,7 @@ from hovis.arguments.specs import Array, Empty, Instance, Promotable, is_named_t
 from hovis.base.function_wrapper import Alike, Held, Wrapper
 from hovis.engine.environment.guards import can_change
 from hovis.engine.state.type_lookup import attributes_of, bound_parts, slots_of
-from hovis.front.cache_keys import DYNAMIC, KNOWN, WIDE, Path, alike_as_spec, constant, is_alike
+from hovis.front.jit_cache.cache_keys import DYNAMIC, KNOWN, WIDE, Path, alike_as_spec, constant, is_alike
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import constant_key

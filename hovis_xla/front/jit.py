@@ -20,11 +20,12 @@ from hovis.base.deadline import OutOfTime
 from hovis.base.once import COMPILER, in_turn
 from hovis.engine.state.type_lookup import ENTERED_THROUGH
 from hovis.errors import TraceError, said
-from hovis.front import nested_jit, tracing
+from hovis.front import tracing
 from hovis.front.autotuner import Spending
-from hovis.front.cache_keys import DYNAMIC, KNOWN, WIDE, Key, constant
 from hovis.front.jit import VARIANTS
 from hovis.front.jit import Jitted as PythonJitted
+from hovis.front.jit_cache import nested_jit
+from hovis.front.jit_cache.cache_keys import DYNAMIC, KNOWN, WIDE, Key, constant
 from hovis.ir.operations import UNBOUND
 from hovis.transforms.interpreter import Interpreter
 from hovis_xla.abi.argument_specs import Walk, aliasing, part_at

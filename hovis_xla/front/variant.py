@@ -15,10 +15,11 @@ from hovis.backend.entry.prologue import parts_of
 from hovis.base import deadline
 from hovis.base.deadline import OutOfTime
 from hovis.base.once import COMPILER, alone
-from hovis.front import traces, tracing
+from hovis.front import tracing
 from hovis.front.autotuner import GIVEN_UP, Contest
-from hovis.front.cache_keys import Key
-from hovis.front.jit import Variant as PythonVariant
+from hovis.front.callables import python_function
+from hovis.front.jit_cache.cache_keys import Key
+from hovis.front.jit_cache.variants import Variant as PythonVariant
 from hovis.passes import pipeline
 from hovis.transforms.interpreter import Interpreter
 from hovis_xla.abi.argument_plan import Head, plan_of, quick_entry
@@ -414,7 +415,7 @@ def _unchecked(traced: tracing.Trace) -> Callable[..., Any] | None:
     if any(True for _ in stands_apart(parts_of(signature), function, traced.static)):
         return None
     names = [f"leaf_{k}" for k in range(len(params))]
-    target = traces.python_function(traced.fn)[0]
+    target = python_function(traced.fn)[0]
     return assemble(function, target.__globals__ if target is not None else {}, parameters=names, lasting=frozenset(names))
 
 

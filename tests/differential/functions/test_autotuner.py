@@ -9,6 +9,7 @@ import pytest
 
 import hovis
 from hovis.front.autotuner import Contest
+from hovis.front.jit_cache.recursion import may_recur
 from hovis.functional import transformed
 
 jitting = sys.modules["hovis.front.jit"]
@@ -120,14 +121,14 @@ def test_recursion_is_as_deep():
         for n in [1, 2] * 40:
             scope[name](n)
         scope[name](deep // 3)
-        assert jitting.may_recur(scope[name].__wrapped__)
-    assert jitting.may_recur(Tree.depth)
+        assert may_recur(scope[name].__wrapped__)
+    assert may_recur(Tree.depth)
 
     def search(pattern):
         return pattern.search("abc")
 
-    assert not jitting.may_recur(search)
-    assert not jitting.may_recur(double)
+    assert not may_recur(search)
+    assert not may_recur(double)
 
 
 def test_generators_are_no_contest():
@@ -144,12 +145,12 @@ def test_strict_functions_and_transforms_are_no_contest():
     """strict is to say of each kind of calls what is left; what stands for a transform is only there to be traced."""
     strict = hovis.jit(double, strict=True)
     gradient, lanes = hovis.grad(lambda x: x * x), hovis.vmap(lambda x: x + 1)
-    before = set(map(id, transformed._eager.values()))
+    before = set(map(id, grad._eager.values()))
     for k in range(40):
         assert strict(k) == 2 * k
         assert gradient(1.5) == 3.0
         assert lanes(np.arange(3)).tolist() == [1, 2, 3]
-    made = [eager for eager in transformed._eager.values() if id(eager) not in before]
+    made = [eager for eager in grad._eager.values() if id(eager) not in before]
     assert len(made) == 2
     assert [variant.contest for one in (strict, *made) for variant in one._variants.values()] == [None] * 3
 

@@ -10,7 +10,9 @@ from typing import Literal, Optional
 import pytest
 
 import hovis
-from hovis.__main__ import Refused, main, parse_argument, parse_spec
+from hovis.__main__ import main
+from hovis.command_line.arguments import parse_argument, parse_spec
+from hovis.command_line.program_files import Refused
 
 ROOT = Path(__file__).parents[3]
 SOURCE = """\

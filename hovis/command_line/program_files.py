@@ -1,0 +1,73 @@
+"""The function, or another global, that ``FILE.py:NAME`` names."""
+
+import contextlib
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Any, Final
+
+from hovis.base import files
+
+
+class Refused(Exception):
+    """What the user asked for can't be done; the message is all that is printed."""
+
+
+def load(target: str) -> Any:
+    """The function that ``FILE.py:NAME`` names; a class's as ``FILE.py:Class.method``."""
+    found = named(target)
+    if not callable(found):
+        file, _, name = target.rpartition(":")
+        raise Refused(f"{name!r} in {file} is no function: {type(found).__name__}")
+    return found
+
+
+def named(target: str) -> Any:
+    """What ``FILE.py:NAME`` names."""
+    file, colon, name = target.rpartition(":")
+    path = Path(file)
+    if not colon or not name:
+        raise Refused(f"{target!r} does not say which function: FILE.py:FUNCTION")
+    if not path.is_file():
+        raise Refused(f"there is no file {file!r}")
+    found: Any = _module(path)
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise Refused(f"{file} has no {name!r}")
+        found = getattr(found, part)
+    return found
+
+
+def _module(path: Path) -> Any:
+    """The file, run as a module of its name, as ``import`` in its folder would; once."""
+    known = sys.modules.get(path.stem)
+    if known is not None and Path(getattr(known, "__file__", None) or "").resolve() == path.resolve():
+        return known
+    # a file may be called operator.py, or a.b.py: no import would find it, and what is of this name is never imported
+    name = path.stem if path.stem not in sys.modules and "." not in path.stem else f"hovis.__main__.{path.stem}"
+    sys.path.insert(0, str(path.parent.resolve()))
+    try:
+        return files.run(path, name, listed=True)
+    except SystemExit:
+        raise Refused(f"{path} does not run: it exits while it is imported (a main program stands behind `if __name__ == \"__main__\":`)") from None
+    except Exception as error:
+        raise Refused(f"{path} does not run: {told(error)}") from None
+
+
+_FOLDER: Final = os.path.dirname(__file__)
+#: Files whose lines are none of the user's.
+_OWN: Final = (_FOLDER + os.sep, os.path.join(os.path.dirname(_FOLDER), "__main__.py"), files.__file__, "<frozen")
+
+
+def told(error: BaseException) -> str:
+    """An exception, and the line of the user's that has raised it."""
+    seen = traceback.TracebackException.from_exception(error)
+    said = ""
+    with contextlib.suppress(Exception):  # it may be an exception of the program's own
+        said = str(error)
+    text = type(error).__name__ + (f": {said}" if said else "")
+    if isinstance(error, SyntaxError):
+        return text
+    places = [f"{at.filename}, line {at.lineno}" for at in seen.stack if not at.filename.startswith(_OWN)]
+    return f"{text} ({places[-1]})" if places else text

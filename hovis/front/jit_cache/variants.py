@@ -1,0 +1,53 @@
+"""A residual that is kept: what it is valid for, and how it is called."""
+
+from collections.abc import Callable
+from typing import Any
+
+from hovis.base import own_code
+from hovis.engine.environment.guards import compile_guards
+from hovis.front.jit_cache.cache_keys import Key
+from hovis.front.traces import Trace
+
+own_code.leave_as_calls(__file__)
+
+
+class Variant:
+    """One residual, what it is valid for, and how to call it."""
+
+    __slots__ = ("call", "contest", "holds", "key", "picks", "plain", "told", "trace")
+    contest: Any
+
+    def __init__(self, traced: Trace, original: Callable[..., Any], key: Key, count: int, names: tuple[str, ...]) -> None:
+        self.trace = traced
+        self.key = key
+        self.contest = None
+        self.told = ""
+        self.call: Callable[..., Any] = self.initial()
+        self.holds = compile_guards(traced.guards)
+        #: the unknown arguments, by position or name; None: the original is called as it was
+        self.picks: list[int | str] | None = [k if type(k) is int and k < count else name for k, name in traced.signature.names()]
+        if traced.fallback or not all(type(pick) is int or pick in names for pick in self.picks):
+            self.call, self.picks = original, None
+        #: all arguments are passed on as they are
+        self.plain = not names and self.picks in (None, list(range(count)))
+
+    @property
+    def in_vain(self) -> bool:
+        """Has nothing come of it?"""
+        return self.trace.fallback
+
+    def initial(self) -> Callable[..., Any]:
+        """The function of the unknown arguments that is called to begin with."""
+        return self.trace.by_position()
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the residual with the unknown ones of these arguments."""
+        if self.plain:
+            return self.call(*args)
+        if self.picks is None:
+            return self.call(*args, **kwargs)
+        return self.call(*self.picked(args, kwargs))
+
+    def picked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The unknown ones of these arguments."""
+        return [args[pick] if isinstance(pick, int) else kwargs[pick] for pick in self.picks or ()]
