@@ -15,7 +15,7 @@ from hovis.bytecode.normalize import normalize
 from hovis.engine.call import call
 from hovis.engine.calls import operators
 from hovis.engine.calls.builtins import call_builtin
-from hovis.engine.control import exception_groups, generators, iteration, pattern_matching, raising
+from hovis.engine.control import exception_groups, generators, iteration, iterators, pattern_matching, raising, unpacking
 from hovis.engine.machine import branches, exceptions, revalidation
 from hovis.engine.machine.call_results import AFTER, finish, opaque
 from hovis.engine.machine.constant_folding import quick
@@ -278,13 +278,13 @@ def list_to_tuple(m: Machine, _: Any) -> int | None:
 
 @handles("Unpack")
 def unpack(m: Machine, count: int) -> int | None:
-    return iteration.unpack(m, m.pop(), count, -1)
+    return unpacking.unpack(m, m.pop(), count, -1)
 
 
 @handles("UnpackEx")
 def unpack_ex(m: Machine, arg: Any) -> int | None:
     before, after = arg
-    return iteration.unpack(m, m.pop(), before, after)
+    return unpacking.unpack(m, m.pop(), before, after)
 
 
 @handles("Convert")
@@ -331,7 +331,7 @@ def call_ex(m: Machine, has_kwargs: bool) -> int | None:
     kwargs = m.pop() if has_kwargs else None
     args = m.pop()
     callee = m.pop()
-    items = iteration.items_in_sight(m, args)
+    items = unpacking.items_in_sight(m, args)
     named = m.obj(kwargs, "dict") if kwargs is not None else None
     if items is not None and (kwargs is None or (named is not None and all(type(k) is str for k in named.keys))):
         m.given = items
@@ -458,7 +458,7 @@ def branch(m: Machine, arg: Any) -> int | None:
 
 @handles("GetIter")
 def get_iter(m: Machine, _: Any) -> int | None:
-    return iteration.get_iter(m, m.pop())
+    return iterators.get_iter(m, m.pop())
 
 
 @handles("ForIter")
