@@ -11,14 +11,14 @@ from hovis.bytecode.normalize import normalize
 from hovis.engine import call as calls
 from hovis.engine import lost_precision, ssa_construction
 from hovis.engine.calls import models
-from hovis.engine.calls.inline_python import Callee
-from hovis.engine.control import environment_loops, identity_sets, iteration, raising, residual_generators, tested_items
+from hovis.engine.calls.argument_binding import Callee
+from hovis.engine.control import environment_loops, identity_sets, iteration, iterators, raising, residual_generators, tested_items
 from hovis.engine.environment import aliased_stores, guards
 from hovis.engine.handlers import HANDLERS
 from hovis.engine.machine.materialize import Leak
 from hovis.engine.merge import generalization
 from hovis.engine.merge.entries import Entry
-from hovis.engine.objects.attribute_get import Thawed
+from hovis.engine.objects.class_attributes import Thawed
 from hovis.engine.state import budget, class_templates
 from hovis.engine.state.frames_and_heap import Frame, State
 from hovis.engine.state.heap import VObj
@@ -110,7 +110,7 @@ class PythonEngine(Engine):
         return residual_generators.build(self, aid)
 
     def get_iter(self, value: V, mode: str = "value") -> int | None:
-        return iteration.get_iter(self, value, mode)
+        return iterators.get_iter(self, value, mode)
 
     def step(self, iterator: V, mode: str, exit: int = -1) -> int | None:
         return iteration.step(self, iterator, mode, exit)

@@ -17,8 +17,8 @@ from hovis.engine.state.budget import LEAVABLE
 from hovis.engine.state.type_lookup import bound_parts
 from hovis.engine.state.values import Dyn, Known
 from hovis.front import tracing
-from hovis.front.jit_cache.cache_keys import Key, is_alike
 from hovis.front.jit import Jitted
+from hovis.front.jit_cache.cache_keys import Key, is_alike
 from hovis.functional.argument_types import looked_at
 from hovis.functional.nested_transforms import APPLYING, EAGER
 from hovis.ir.operations import UNBOUND, make_cell, make_function

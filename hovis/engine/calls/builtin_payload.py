@@ -11,12 +11,12 @@ import types
 from typing import Any, Final
 
 from hovis.engine.calls.models import site
+from hovis.engine.machine.building.objects import leaves_alone
 from hovis.engine.machine.machine import Machine
-from hovis.engine.machine.materialize import leaves_alone
 from hovis.engine.state.heap import STORED, VObj
 from hovis.engine.state.type_lookup import ABSENT, FUNCTION, find, is_python_class, lookup
 from hovis.engine.state.values import Known, Ref, V, relabel
-from hovis.engine.traced import slot_protocols
+from hovis.engine.traced import construction, slot_protocols
 from hovis.lattice.inspection import is_a
 
 #: Builtin classes whose instances hold one value: the kind of its object where it can change.
@@ -225,9 +225,9 @@ def by_method(m: Machine, fn: Any, args: list[V]) -> "tuple[Any, list[V]] | None
     if name == "__getitem__" and base is dict:
         return of_dict(m, inside, args[0], rest[0]) if len(rest) == 1 else None
     if name == "__init__" and base is list:
-        return slot_protocols.fill_list, [Known(lookup(_class(m, args[0]), "__new__") is list.__new__), inside, *rest]
+        return construction.fill_list, [Known(lookup(_class(m, args[0]), "__new__") is list.__new__), inside, *rest]
     if name == "__init__" and base is dict:
-        return slot_protocols.fill_dict, [inside, *rest]
+        return construction.fill_dict, [inside, *rest]
     if name in _OPERATORS:
         return _OPERATORS[name], [inside, *rest]
     if name in _OF_TWO and len(rest) == 1:

@@ -9,14 +9,15 @@ the real object is built from these (:mod:`hovis.engine.machine.materialize`); w
 from collections.abc import Callable
 from typing import Any, Final
 
-from hovis.engine.calls.inline_python import Callee, bind, call_function, why_not
+from hovis.engine.calls.argument_binding import Callee, bind
+from hovis.engine.calls.inline_python import call_function, why_not
 from hovis.engine.machine.call_results import finish
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.standins import NotMaterializable
 from hovis.engine.state.type_lookup import ABSENT, C_METHODS, FUNCTION, NOT_MODELLED, bound_class, is_python_class, lookup, method
 from hovis.engine.state.values import Dyn, Known, Ref, V, labels_of, relabel
-from hovis.engine.traced import slot_protocols
+from hovis.engine.traced import construction
 from hovis.ir.model import Effect, Param
 from hovis.lattice import Const
 from hovis.lattice.inspection import is_a
@@ -102,7 +103,7 @@ def create(m: Machine, stand: Stand, args: list[V], kwargs: dict[str, V], mode: 
         return NOT_MINE if args or kwargs else finish(m, m.new(made), mode)
     if not fits(m, init, [Known(None), *args], kwargs):
         return NOT_MINE
-    return call_function(m, Known(slot_protocols.construct), slot_protocols.construct, [m.new(made), Known(init), *args], kwargs, mode)
+    return call_function(m, Known(construction.construct), construction.construct, [m.new(made), Known(init), *args], kwargs, mode)
 
 
 def call_method(m: Machine, fn: Any, obj: VObj, args: list[V], kwargs: dict[str, V], mode: str) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from hovis.engine.calls import models
-from hovis.engine.calls.inline_python import Callee, bind
+from hovis.engine.calls.argument_binding import Callee, bind
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state import class_templates
 from hovis.engine.state.frames_and_heap import Frame, State

@@ -13,7 +13,8 @@ import types
 from typing import Any, Final
 
 from hovis.bytecode.instructions import Code
-from hovis.engine.calls.inline_python import REAL, call_function, known_arguments
+from hovis.engine.calls.inline_python import REAL, call_function
+from hovis.engine.calls.recursion import known_arguments
 from hovis.engine.control import residual_generators
 from hovis.engine.machine import exceptions
 from hovis.engine.machine.call_results import AFTER, finish
@@ -22,6 +23,7 @@ from hovis.engine.machine.machine import STOP, SWITCH, Machine
 from hovis.engine.state import lifetimes
 from hovis.engine.state.frames_and_heap import Frame
 from hovis.engine.state.heap import VObj
+from hovis.engine.state.lifetimes import GENERATOR
 from hovis.engine.state.specialization_tables import Restart
 from hovis.engine.state.type_lookup import is_python_class, lookup
 from hovis.engine.state.values import ENDS, NONE, STRONG, UNBOUND_VALUE, Dyn, Known, Ref, V
@@ -30,8 +32,6 @@ from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.ir.operations import END
 from hovis.lattice import Type
-
-GENERATOR: Final = type(_ for _ in ())
 
 #: Iterators that end without a value.
 _PLAIN: Final = frozenset(type(iter(kind())) for kind in (list, tuple, str, bytes, dict, set)) | {type(iter(range(0)))}

@@ -1,156 +1,31 @@
-"""Iteration, unpacking, and the literals of containers (CPython: Objects/iterobject.c, listobject.c, rangeobject.c)."""
+"""Iteration: one step of an iterator (CPython: Objects/iterobject.c, listobject.c, rangeobject.c)."""
 
 import operator
 import sys
 from typing import Any, Final
 
-from hovis.engine.calls import builtin_payload, enums, models
+from hovis.engine.calls import models
 from hovis.engine.calls.builtins import call_builtin
 from hovis.engine.calls.inline_python import call_function
-from hovis.engine.control import generators, identity_sets
+from hovis.engine.control import generators
+from hovis.engine.control.iterators import ITERATOR_OF, RANGE_ITERATOR, VIEW_ITERATORS, is_open
 from hovis.engine.machine.branches import without
-from hovis.engine.machine.call_results import AFTER, finish, opaque
+from hovis.engine.machine.call_results import AFTER
 from hovis.engine.machine.machine import STOP, Machine
 from hovis.engine.state import lifetimes
 from hovis.engine.state.frames_and_heap import State
 from hovis.engine.state.heap import VObj, shape_in
-from hovis.engine.state.type_lookup import ABSENT, FUNCTION, NOT_MODELLED, find, is_python_class, lookup, special
+from hovis.engine.state.type_lookup import ABSENT, FUNCTION, NOT_MODELLED, find, lookup
 from hovis.engine.state.values import STRONG, WEAK, Dyn, Known, Labels, Ref, V, labels_of, relabel
 from hovis.engine.traced import slot_protocols
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.ir.operations import END
-from hovis.lattice import ANY, AbstractValue, Array, Const, Items, Partial, Type, Untested
+from hovis.lattice import ANY, AbstractValue, Items, Partial, Type, Untested
 from hovis.lattice.inspection import is_a
 
 #: The position of an iterator that has come to its end: it stays there even if its source grows.
 EXHAUSTED: Final = sys.maxsize
-
-#: An iterator that is unpacked into more names is not followed.
-MOST_NAMES: Final = 16
-#: An array of more rows is not unpacked one by one.
-MOST_ROWS: Final = 64
-
-NO_ITERABLES: Final = frozenset({type(None), bool, int, float, complex})
-
-ITERATOR_OF: Final[dict[type, type]] = {
-    kind: type(iter(kind())) for kind in (list, tuple, str, bytes, dict, set, frozenset)
-}  # fmt: skip
-RANGE_ITERATOR: Final = type(iter(range(0)))
-VIEW_ITERATORS: Final[dict[str, type]] = {"keys": type(iter({}.keys())), "values": type(iter({}.values())), "items": type(iter({}.items()))}
-
-
-# ------------------------------------------------------------------------------------------------- iter()
-
-
-def get_iter(m: Machine, value: V, mode: str = "value") -> int | None:
-    """``iter(value)``."""
-    value = m.resolve(value)
-    value = builtin_payload.plain(m, value, ("__iter__",)) or value
-    if isinstance(value, Ref):
-        obj = m.state.heap[value.aid]
-        if obj.kind in ("sequence_iter", "range_iter", "dict_iter", "generator"):
-            return finish(m, value, mode)
-        own = lookup(obj.cls, "__iter__")
-        if obj.kind in ("list", "tuple") and own in (list.__iter__, tuple.__iter__):
-            return finish(m, sequence_iterator(m, value, ITERATOR_OF[list if obj.kind == "list" else tuple]), mode)
-        if obj.kind == "dict" and own is dict.__iter__:
-            return finish(m, dict_iterator(m, value, "keys"), mode)
-        if obj.kind in ("objects", "set") and (over := identity_sets.iterator(m, value, ITERATOR_OF[set])) is not None:
-            return finish(m, over, mode)
-        if obj.kind == "view":
-            return finish(m, _view_iterator(m, value, obj), mode)
-        if obj.kind == "range" and _steps(obj.cells[2]):
-            return finish(m, m.new(VObj("range_iter", RANGE_ITERATOR, obj.cells), value.labels), mode)
-    elif isinstance(value, Known):
-        made = _iter_known(m, value)
-        if made is not None:
-            return finish(m, made, mode)
-    elif _is_open(m, value):
-        return finish(m, sequence_iterator(m, value, ITERATOR_OF[list]), mode)
-    if m.class_of(value) is generators.GENERATOR:
-        return finish(m, value, mode)
-    cls = models.acting_class(m, value)
-    if cls is not None and cls in NO_ITERABLES:
-        return m.raise_new(TypeError, f"'{ops.name_of_class(cls)}' object is not iterable")
-    walk = m.library.actions.get(lookup(cls, "__iter__")) if isinstance(value, Dyn) and cls is not None else None
-    if walk is not None and (stepped := walk(m, [value], {})) is not None:
-        return m.call(stepped[0], stepped[1], {}, mode)
-    if cls is not None and is_python_class(cls):
-        made = iter_instance(m, value, mode)
-        if made is not NOT_MODELLED:
-            return made  # type: ignore[no-any-return]
-    if cls in ITERATOR_OF and isinstance(value, Dyn):
-        kind, known = Type(ITERATOR_OF[cls]), value.type
-        if isinstance(known, Items):
-            kind = Items(kind.cls, known.keys or known.items)
-        return finish(m, m.emit(iter, [value], type=kind, effect=Effect.READS), mode)
-    if isinstance(value, Known | Ref) or cls is not None:
-        return call_builtin(m, iter, [value], {}, mode)
-    return finish(m, m.emit(iter, [value]), mode)
-
-
-def _is_open(m: Machine, value: Dyn) -> bool:
-    """Is it gone through by positions, however long it is?"""
-    return bool(isinstance(value.type, Array) and value.type.rank) or m.is_own_list(value)
-
-
-def iter_instance(m: Machine, value: V, mode: str) -> Any:
-    """By ``__iter__``, else by ``__getitem__`` (PyObject_GetIter)."""
-    found = models.special(m, value, "__iter__")
-    cls = models.written_class(m, value)
-    if cls is None:
-        return NOT_MODELLED
-    if found is ABSENT and type(find(cls, "__getitem__")) is FUNCTION:
-        if m.user_site() in m.tables.not_virtual:
-            return NOT_MODELLED
-        return m.call(Known(slot_protocols.by_position), [value], {}, mode)
-    if (found is ABSENT and find(cls, "__getitem__") is ABSENT) or (found is NOT_MODELLED and find(cls, "__iter__") is None):
-        return m.raise_new(TypeError, f"'{ops.name_of_class(cls)}' object is not iterable")
-    if found is ABSENT or found is NOT_MODELLED:
-        return NOT_MODELLED
-    return m.call(Known(slot_protocols.iterator_of), [Known(found), value], {}, mode)
-
-
-def _steps(step: V) -> bool:
-    return (type(step.value) is int and step.value != 0) if isinstance(step, Known) else isinstance(step, Dyn) and step.type == Type(int)
-
-
-def sequence_iterator(m: Machine, source: V, cls: type) -> Ref:
-    """An iterator by position over what can be indexed."""
-    return m.new(VObj("sequence_iter", cls, (source, Known(0))))
-
-
-def dict_iterator(m: Machine, source: Ref, view: str) -> Ref:
-    """An iterator over the keys, values or items of a dict of this trace."""
-    size = len(m.state.heap[source.aid].cells)
-    return m.new(VObj("dict_iter", VIEW_ITERATORS[view], (source, Known(0), Known(size)), extra=view))
-
-
-def _view_iterator(m: Machine, value: Ref, obj: VObj) -> V:
-    source = obj.cells[0]
-    if obj.node is None and isinstance(source, Ref) and m.obj(source, "dict") is not None:
-        return dict_iterator(m, source, obj.extra)
-    if obj.node is None and isinstance(source, Known) and type(source.value) is dict and m.environment.static(source):
-        items = tuple(getattr(source.value, obj.extra)())
-        return sequence_iterator(m, Known(items, source.labels), VIEW_ITERATORS[obj.extra])
-    return m.emit(iter, [value], type=Type(VIEW_ITERATORS[obj.extra]), effect=Effect.READS)
-
-
-def _iter_known(m: Machine, value: Known) -> V | None:
-    held: Any = value.value
-    kind = type(held)
-    if kind in (list, tuple, str, bytes) and m.environment.static(value):
-        return sequence_iterator(m, value, ITERATOR_OF[kind])
-    if isinstance(held, range):
-        return m.new(VObj("range_iter", RANGE_ITERATOR, tuple(Known(x, value.labels) for x in (held.start, held.stop, held.step))))
-    if kind in (dict, set, frozenset) and m.environment.static(value):
-        # what escapes is an iterator over the container itself
-        return m.new(VObj("sequence_iter", ITERATOR_OF[kind], (Known(tuple(held), value.labels), Known(0)), extra=held))
-    return None
-
-
-# ------------------------------------------------------------------------------------------------- next()
 
 
 def for_iter(m: Machine, exit: int) -> int | None:
@@ -312,8 +187,8 @@ def _open_step(m: Machine, ref: Ref, obj: VObj, source: Dyn, position: V, mode: 
 
 def _sequence_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
     source, position = m.resolve(obj.cells[0]), obj.cells[1]
-    length = _length(m, source)
-    if length is None and isinstance(source, Dyn) and _is_open(m, source):
+    length = length_of(m, source)
+    if length is None and isinstance(source, Dyn) and is_open(m, source):
         return _open_step(m, ref, obj, source, position, mode)
     if length is None:
         # the source is not known any more: go on with the real iterator, unless that can be told apart
@@ -331,7 +206,7 @@ def _sequence_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
         m.effort.covers(source.value if isinstance(source, Known) else None, at if isinstance(source, Known) else None, length)
         if position.labels and not alike(m, source):
             m.mark(position.labels, STRONG)
-        item = _item(m, source, at, position, labels_of(source, position) if not isinstance(source, Dyn) else position.labels)
+        item = item_at(m, source, at, position, labels_of(source, position) if not isinstance(source, Dyn) else position.labels)
         m.put(ref, obj.with_cell(1, Known(at + 1, position.labels)))
         m.push(item)
         return None
@@ -354,7 +229,7 @@ def _let_go(m: Machine, source: V) -> V:
     return m.new(VObj(kind, tuple if kind == "tuple" else list))
 
 
-def _length(m: Machine, source: V) -> int | None:
+def length_of(m: Machine, source: V) -> int | None:
     if isinstance(source, Known):
         return len(source.value) if m.environment.static(source) else None  # type: ignore[arg-type]
     if isinstance(source, Ref):
@@ -366,7 +241,7 @@ def _length(m: Machine, source: V) -> int | None:
     return None
 
 
-def _item(m: Machine, source: V, at: int, position: V, labels: Labels) -> V:
+def item_at(m: Machine, source: V, at: int, position: V, labels: Labels) -> V:
     if isinstance(source, Known):
         return Known(source.value[at], labels)  # type: ignore[index]
     if isinstance(source, Ref):
@@ -470,7 +345,7 @@ def _may_be_unsure(m: Machine, iterator: Ref) -> bool:
     obj = m.state.heap[iterator.aid]
     if obj.kind == "range_iter":
         return not all(isinstance(c, Known) for c in obj.cells[:2])
-    return obj.kind == "sequence_iter" and (not isinstance(obj.cells[1], Known) or _length(m, m.resolve(obj.cells[0])) is None)
+    return obj.kind == "sequence_iter" and (not isinstance(obj.cells[1], Known) or length_of(m, m.resolve(obj.cells[0])) is None)
 
 
 def _next_default(iterator: Any, default: Any, end: Any) -> Any:
@@ -478,131 +353,5 @@ def _next_default(iterator: Any, default: Any, end: Any) -> Any:
     return default if item is end else item
 
 
-# ------------------------------------------------------------------------------------------------- unpacking, literals
-
-
-def known_items(m: Machine, value: V) -> list[V] | None:
-    """The items of an iterable whose items are known, one by one."""
-    value = m.resolve(value)
-    value = builtin_payload.plain(m, value, ("__iter__",)) or value
-    if isinstance(value, Ref):
-        held = identity_sets.elements(m, value)
-        if held is not None:
-            return list(held)
-        obj = m.obj(value, "list", "tuple", "dict", "view")
-        if obj is not None and obj.kind == "view":
-            return _viewed(m, obj, value.labels)
-        if obj is None or (is_python_class(obj.cls) and special(obj.cls, "__iter__") is not None):
-            return None
-        labels = value.labels
-        if labels:
-            m.mark(labels, STRONG)
-        if obj.kind == "dict":
-            return [Known(k, labels) for k in obj.keys]
-        return [relabel(c, labels) for c in obj.cells]
-    if isinstance(value, Known) and type(value.value) in (tuple, list, str, bytes, dict, range) and m.environment.static(value):
-        if len(value.value) > 5_000:  # type: ignore[arg-type]
-            return None
-        if value.labels:
-            m.mark(value.labels, STRONG)
-        m.effort.covers(value.value, ..., 0)
-        return [Known(x, value.labels) for x in value.value]  # type: ignore[attr-defined]
-    if isinstance(value, Dyn) and isinstance(value.type, Partial) and value.type.cls is tuple:
-        return [m.emit(operator.getitem, [value, Known(k)], type=part, effect=Effect.PURE) for k, part in enumerate(value.type.parts)]
-    if isinstance(value, Known) and is_a(value.value, type) and enums.is_enum(value.value):
-        return enums.members(m, value.value, value.labels)
-    return None
-
-
-def items_in_sight(m: Machine, value: V) -> list[V] | None:
-    """The same, or for back ends that compile the rows of an array, if there are few."""
-    items = known_items(m, value)
-    return _rows(m, m.resolve(value), None) if items is None and m.known_sizes else items
-
-
-def _viewed(m: Machine, obj: VObj, labels: Labels) -> list[V] | None:
-    source = m.resolve(obj.cells[0])
-    if isinstance(source, Known) and type(source.value) is dict:
-        if not m.environment.static(source) or len(source.value) > 5_000:
-            return None
-        if source.labels:
-            m.mark(source.labels, STRONG)
-        return [Known(x, source.labels) for x in getattr(source.value, obj.extra)()]
-    keys = known_items(m, relabel(source, labels)) if m.obj(source, "dict") is not None else None
-    if keys is None or obj.extra == "keys":
-        return keys
-    values = [relabel(c, labels) for c in m.state.heap[source.aid].cells]  # type: ignore[union-attr]
-    return values if obj.extra == "values" else [m.new(VObj("tuple", tuple, pair)) for pair in zip(keys, values, strict=True)]
-
-
-def unpack(m: Machine, value: V, before: int, after: int) -> int | None:
-    """UNPACK_SEQUENCE (after < 0) and UNPACK_EX."""
-    items = known_items(m, value)
-    if items is None:
-        items = _rows(m, m.resolve(value), before if after < 0 else None)
-    if items is not None:
-        if after < 0 and len(items) == before:
-            m.frame.stack.extend(reversed(items))
-            return None
-        if after >= 0 and len(items) >= before + after:
-            middle = m.new(VObj("list", list, tuple(items[before : len(items) - after])))
-            whole = [*items[:before], middle, *items[len(items) - after :]]
-            m.frame.stack.extend(reversed(whole))
-            return None
-    value = m.resolve(value)
-    if after < 0 and before < MOST_NAMES and m.obj(value, "generator", "model") is not None:
-        return call_builtin(m, ops.unpack, [value, Known(before)], {}, f"unpack_{before}")
-    count = before if after < 0 else before + 1 + after
-    cls = m.class_of(value)
-    row = _kind_of_rows(m, value)
-    effect = Effect.RAISES | Effect.READS if cls in (list, tuple, str, dict) or row is not None else Effect.OPAQUE
-    fn: Any = ops.unpack if after < 0 else ops.unpack_star
-    args = [value, Known(before)] if after < 0 else [value, Known(before), Known(after)]
-    if effect is Effect.OPAQUE:
-        whole_tuple = opaque(m, fn, args)
-        # what is taken out of something that may end may end with it
-        whole_tuple = Dyn(whole_tuple.value, Type(tuple), ends=value.ends if isinstance(value, Dyn) else 0)
-        whole_tuple.value.type = Type(tuple)  # type: ignore[union-attr]
-    else:
-        whole_tuple = m.emit(fn, args, type=Type(tuple), effect=effect)
-    kinds = [row or (Type(str) if cls is str else ANY)] * count
-    if after >= 0:
-        kinds[before] = Type(list)
-    dims = value.dims[1:] if isinstance(row, Array) and isinstance(value, Dyn) and value.dims else None
-    parts = [
-        m.emit(operator.getitem, [whole_tuple, Known(k)], type=kind, effect=Effect.PURE, dims=dims if kind is row else None) for k, kind in enumerate(kinds)
-    ]
-    m.frame.stack.extend(reversed(parts))
-    return None
-
-
-def _kind_of_rows(m: Machine, value: V) -> Any:
-    """The type of each row of an array, of which it is not known how many there are."""
-    if not isinstance(value, Dyn) or not isinstance(value.type, Array):
-        return None
-    rule = m.library.rule(operator.getitem)
-    return rule.result(value.type, Const(0)) if rule is not None else None
-
-
-def _after_unpacking(count: int) -> Any:
-    def after(m: Machine) -> int | None:
-        made = m.pop()
-        parts = known_items(m, made)
-        if parts is None:
-            parts = [m.emit(operator.getitem, [made, Known(k)], type=ANY, effect=Effect.PURE) for k in range(count)]
-        m.frame.stack.extend(reversed(parts))
-        return None
-
-    return after
-
-
-def _rows(m: Machine, value: V, wanted: int | None) -> list[V] | None:
-    """The rows of an array that is unpacked, if there are just so many, and few."""
-    count = _length(m, value) if isinstance(value, Dyn) and isinstance(value.type, Array) else None
-    return None if count is None or count > MOST_ROWS or wanted not in (None, count) else [_item(m, value, k, Known(k), 0) for k in range(count)]
-
-
-for _count in range(MOST_NAMES):
-    AFTER[f"unpack_{_count}"] = _after_unpacking(_count)
 for _mode in ("for", "send", "end"):
     AFTER["step_" + _mode] = _after_step(_mode)

@@ -9,19 +9,19 @@ from collections.abc import Iterable
 from typing import Final
 
 from hovis.bytecode.instructions import Code
-from hovis.engine.calls.inline_python import classes_in, known_arguments
-from hovis.engine.machine import materialize
+from hovis.engine.calls.recursion import known_arguments
+from hovis.engine.calls.residual_calls import classes_in
+from hovis.engine.machine.building import objects
 from hovis.engine.machine.call_results import opaque
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.frames_and_heap import Frame, State, live_after
 from hovis.engine.state.heap import VObj, reachable
+from hovis.engine.state.lifetimes import GENERATOR
 from hovis.engine.state.standins import NotMaterializable
 from hovis.engine.state.values import NONE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Function, Location, Op, Operand
 from hovis.lattice import Const, Type
-
-GENERATOR: Final = type(_ for _ in ())
 
 #: The mode of a residual generator that stands at the Yield where it was made.
 BEGUN: Final = "begun"
@@ -34,7 +34,7 @@ def build(m: Machine, aid: int) -> Operand:
     if status == "running" or m.resolving or m.is_model(code):
         raise NotMaterializable(site)
     if status == "finished":
-        return materialize.build(m, ops.ended_generator, [Known(code.given_name), Known(code.given_qualname), Known(code.code)], GENERATOR)
+        return objects.build(m, ops.ended_generator, [Known(code.given_name), Known(code.given_qualname), Known(code.code)], GENERATOR)
     frame = Frame(code, -1, list(obj.cells[:count]), namespace, "value" if status == "new" else BEGUN)
     frame.stack = [*obj.cells[count:], NONE]
     frame.pc = pc if status == "new" else pc - 1

@@ -4,7 +4,7 @@ import operator
 from typing import Any
 
 from hovis.engine.calls.builtins import call_builtin
-from hovis.engine.control import exception_groups, generators, iteration, pattern_matching, raising
+from hovis.engine.control import exception_groups, generators, iteration, iterators, pattern_matching, raising
 from hovis.engine.machine import branches, exceptions
 from hovis.engine.machine.call_results import finish
 from hovis.engine.machine.handler_table import HANDLERS, handles
@@ -40,7 +40,7 @@ def branch(m: Machine, arg: Any) -> int | None:
 
 @handles("GetIter")
 def get_iter(m: Machine, _: Any) -> int | None:
-    return iteration.get_iter(m, m.pop())
+    return iterators.get_iter(m, m.pop())
 
 
 @handles("ForIter")

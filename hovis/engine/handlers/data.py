@@ -7,7 +7,7 @@ from typing import Any, Final
 from hovis.engine.call import call
 from hovis.engine.calls import operators
 from hovis.engine.calls.builtins import call_builtin
-from hovis.engine.control import iteration
+from hovis.engine.control import unpacking
 from hovis.engine.machine import branches, revalidation
 from hovis.engine.machine.call_results import AFTER, opaque
 from hovis.engine.machine.constant_folding import quick
@@ -268,13 +268,13 @@ def list_to_tuple(m: Machine, _: Any) -> int | None:
 
 @handles("Unpack")
 def unpack(m: Machine, count: int) -> int | None:
-    return iteration.unpack(m, m.pop(), count, -1)
+    return unpacking.unpack(m, m.pop(), count, -1)
 
 
 @handles("UnpackEx")
 def unpack_ex(m: Machine, arg: Any) -> int | None:
     before, after = arg
-    return iteration.unpack(m, m.pop(), before, after)
+    return unpacking.unpack(m, m.pop(), before, after)
 
 
 @handles("Convert")

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
 from hovis.engine.call import call
-from hovis.engine.control import iteration, raising
+from hovis.engine.control import raising, unpacking
 from hovis.engine.machine.call_results import finish, opaque
 from hovis.engine.machine.handler_table import handles
 from hovis.engine.machine.machine import Machine
@@ -33,7 +33,7 @@ def call_ex(m: Machine, has_kwargs: bool) -> int | None:
     kwargs = m.pop() if has_kwargs else None
     args = m.pop()
     callee = m.pop()
-    items = iteration.items_in_sight(m, args)
+    items = unpacking.items_in_sight(m, args)
     named = m.obj(kwargs, "dict") if kwargs is not None else None
     if items is not None and (kwargs is None or (named is not None and all(type(k) is str for k in named.keys))):
         m.given = items

@@ -1,20 +1,19 @@
 """Materialization: building a virtual object at the point where it escapes, once, with every alias kept."""
 
-from collections.abc import Callable
 from types import CodeType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from hovis.engine.machine.building.knots import EMPTY, knot
+from hovis.engine.machine.building.objects import BUILDERS, build, emit_effect, holder_of
 from hovis.engine.state import borrowed_copies, class_templates
 from hovis.engine.state.frames_and_heap import State
-from hovis.engine.state.heap import STORED, History, OfTheTrace, VObj, fields_of, reachable
+from hovis.engine.state.heap import VObj, reachable
 from hovis.engine.state.specialization_tables import GiveUp
-from hovis.engine.state.standins import NotMaterializable, check_model, items_of
-from hovis.engine.state.values import NONE, UNBOUND_VALUE, Dyn, Known, Ref, V
+from hovis.engine.state.standins import NotMaterializable, check_model
+from hovis.engine.state.values import NONE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Op, Operand
-from hovis.lattice import Const, Type
-from hovis.lattice.constants import is_immutable
-from hovis.lattice.inspection import is_a
+from hovis.lattice import Type
 
 if TYPE_CHECKING:
     from hovis.engine.machine.machine import Machine
@@ -129,7 +128,7 @@ def _materialize(m: "Machine", aid: int) -> None:
         m.state.heap[aid] = obj.replace(node=node, cells=(), forgotten=True)
         return
     if obj.inner:
-        holder = _holder(m, aid)
+        holder = holder_of(m, aid)
         if holder is None:
             raise NotMaterializable(obj.extra[1])
         materialize(m, holder)
@@ -154,15 +153,15 @@ def _materialize(m: "Machine", aid: int) -> None:
         if m.state.heap[aid].node is not None:
             return
     inner = class_templates.parts(m.state.heap, obj, _cells_in(m.state.heap, obj))
-    if obj.kind in _EMPTY and aid in reachable(m.state.heap, inner) and (obj.kind != "model" or obj.content is not None):
-        _knot(m, aid, obj)
+    if obj.kind in EMPTY and aid in reachable(m.state.heap, inner) and (obj.kind != "model" or obj.content is not None):
+        knot(m, aid, obj)
         return
     for part in inner:
         # a function in a cell of its own is made when that cell is filled
         if m.state.heap[part].node is None:
             _materialize(m, part)
     if m.state.heap[aid].node is None:
-        node = _BUILDERS[obj.kind](m, obj)
+        node = BUILDERS[obj.kind](m, obj)
         m.state.heap[aid] = m.state.heap[aid].replace(node=node)
         if type(node) is Op and node.name is None:
             node.name = _variable_of(m, aid)
@@ -178,302 +177,7 @@ def _variable_of(m: "Machine", aid: int) -> str | None:
     return None
 
 
-def build(m: "Machine", callee: Any, args: list[V], cls: type, kwargs: dict[str, V] | None = None) -> Operand:
-    """Emit an allocation."""
-    operands = tuple(m.operand(a) for a in args)
-    named = tuple((name, m.operand(v)) for name, v in (kwargs or {}).items())
-    op = Op(callee, operands, named, m.kind_of(cls), None, Effect.PURE, m.location())
-    m.emitted += 1
-    m.block.ops.append(op)
-    return op
-
-
-def _knot(m: "Machine", aid: int, obj: VObj) -> None:
-    """An object that contains itself: make it empty, then fill it in."""
-    empty, fill = _EMPTY[obj.kind]
-    node: Operand = empty(m, obj)
-    m.state.heap[aid] = obj.replace(node=node)
-    fill(m, obj, Dyn(node, Type(obj.cls)))
-
-
-def _effect(m: "Machine", callee: Any, args: list[V]) -> None:
-    operands = tuple(m.operand(a) for a in args)
-    m.emitted += 1
-    m.block.ops.append(Op(callee, operands, (), Type(type(None)), None, Effect.WRITES, m.location()))
-
-
-# ------------------------------------------------------------------------------------------------- by kind
-
-
-def _tuple(m: "Machine", obj: VObj) -> Operand:
-    if obj.cls is tuple and all(isinstance(c, Known) and is_immutable(c.value) for c in obj.cells):
-        return Const(tuple(c.value for c in obj.cells))  # type: ignore[union-attr]
-    if obj.cls is tuple:
-        return build(m, ops.make_tuple, list(obj.cells), tuple)
-    plain = build(m, ops.make_tuple, list(obj.cells), tuple)
-    return build(m, tuple.__new__, [Known(obj.cls), Dyn(plain, Type(tuple))], obj.cls)
-
-
-def _list(m: "Machine", obj: VObj) -> Operand:
-    return build(m, ops.make_list, list(obj.cells), list)
-
-
-def _set(m: "Machine", obj: VObj) -> Operand:
-    return _replay(m, obj.extra or History(obj.keys))
-
-
-def _objects(m: "Machine", obj: VObj) -> Operand:
-    site, seen = obj.extra
-    return build(m, site if seen else ops.make_set, list(obj.cells), set)
-
-
-def _replay(m: "Machine", past: History) -> Operand:
-    """Build a set in the same way again: it will be iterated over in the same order."""
-    steps = list(past.steps)
-    if type(past.base) is not tuple:
-        made: Operand = Const(past.base)
-    elif not past.base and steps and steps[0][0] is set.update and len(steps[0][1]) == 1:
-        # a display of constants
-        made = build(m, set, [_operand(m, steps.pop(0)[1][0])], set)
-    else:
-        made = build(m, ops.make_set, [Known(item) for item in past.base], set)
-    for fn, operands in steps:
-        args: list[V] = [Known(made.value) if isinstance(made, Const) else Dyn(made, Type(set)), *(_operand(m, x) for x in operands)]
-        if fn in _CHANGE_SETS:
-            _effect(m, fn, args)
-        else:
-            made = build(m, fn, args, set)
-    return made
-
-
-def _operand(m: "Machine", operand: Any) -> V:
-    if type(operand) is not History:
-        return Known(operand)
-    made = _replay(m, operand)
-    return Known(made.value) if isinstance(made, Const) else Dyn(made, Type(set))
-
-
-_CHANGE_SETS: Final = frozenset(
-    {set.add, set.discard, set.update, set.intersection_update, set.difference_update, set.symmetric_difference_update}
-)
-
-
-def _view(m: "Machine", obj: VObj) -> Operand:
-    return build(m, getattr(dict, obj.extra), list(obj.cells), obj.cls)
-
-
-def _dict(m: "Machine", obj: VObj) -> Operand:
-    pairs = [x for key, value in zip(obj.keys, obj.cells, strict=True) for x in (Known(key), value)]
-    return build(m, ops.make_dict, pairs, dict)
-
-
-def _instance(m: "Machine", obj: VObj) -> Operand:
-    m.endings = True  # who is given it may refer to it weakly
-    if STORED in obj.keys:
-        return _stored(m, obj)
-    return build(m, ops.make_object, [Known(obj.cls), Known(obj.keys), *obj.cells], obj.cls)
-
-
-def _stored(m: "Machine", obj: VObj, empty: bool = False) -> Operand:
-    """An instance of a subclass of a builtin class."""
-    inside, names, values = _apart(obj)
-    content = m.state.heap[inside.aid] if isinstance(inside, Ref) and obj.content is not None else None
-    if content is not None:
-        held = content.replace(extra=None, cells=(), keys=()) if empty else content.replace(extra=None)
-        inside = Dyn(_BUILDERS[held.kind](m, held), Type(held.cls))
-    if empty:
-        names, values = (), ()
-    node = build(m, ops.make_stored, [Known(obj.cls), Known(names), inside, *values], obj.cls)
-    if not empty:
-        _hand_over(m, obj, node)
-    return node
-
-
-def _apart(obj: VObj) -> tuple[V, tuple[str, ...], tuple[V, ...]]:
-    """What an instance holds, and its attributes."""
-    at = obj.keys.index(STORED)
-    return obj.cells[at], (*obj.keys[:at], *obj.keys[at + 1 :]), (*obj.cells[:at], *obj.cells[at + 1 :])
-
-
-def _holder(m: "Machine", aid: int) -> int | None:
-    """The instance that holds a list or dict, if its class leaves the slots of the builtin class alone."""
-    for at, obj in m.state.heap.items():
-        if obj.kind == "instance" and isinstance(obj.content, Ref) and obj.content.aid == aid and obj.node is None:
-            return at if leaves_alone(obj.cls, m.state.heap[aid].cls) else None
-    return None
-
-
-def leaves_alone(cls: type, base: type) -> bool:
-    """Does a class leave all that makes an object of a builtin class what it is?"""
-    held = [vars(derived) for derived in cls.__mro__[: cls.__mro__.index(base)]]
-    return not any(name in names for names in held for name in ("__missing__", *vars(base)) if name not in _FREE)
-
-
-_FREE: Final = frozenset({"__init__", "__new__", "__doc__", "__repr__", "__getattribute__", "__class_getitem__"})
-
-
-def _exception(m: "Machine", obj: VObj) -> Operand:
-    args, *fields = obj.cells
-    items = m.obj(args, "tuple")
-    if issubclass(obj.cls, BaseExceptionGroup) and items is not None:
-        made: dict[str, V] = dict(zip(obj.keys[3:], obj.cells[3:], strict=True))
-        node = build(m, obj.cls, list(items.cells), obj.cls)
-        for name, value in made.items():
-            _effect(m, BaseException.__setattr__, [Dyn(node, Type(obj.cls)), Known(name), value])
-        return node
-    if obj.cls.__module__ == "builtins" and obj.keys == _made_with(obj.cls) and items is not None and _untouched(obj, items):
-        return build(m, obj.cls, list(items.cells), obj.cls)
-    return build(m, ops.make_exception, [Known(obj.cls), args, Known(obj.keys[1:]), *fields] if fields else [Known(obj.cls), args], obj.cls)
-
-
-def _made_with(cls: type) -> tuple[str, ...]:
-    """What an instance has that was made and nothing else."""
-    return ("args", *fields_of(cls))
-
-
-def _untouched(obj: VObj, args: VObj) -> bool:
-    """Has a field what the arguments gave it?"""
-    given = args.cells[0] if len(args.cells) == 1 else None
-    for name, cell in zip(obj.keys[1:], obj.cells[1:], strict=True):
-        from_args = name in ("value", "code") and given is not None
-        if (cell is not given) if from_args else not (isinstance(cell, Known) and cell.value is None):
-            return False
-    return True
-
-
-def _cell(m: "Machine", obj: VObj) -> Operand:
-    return build(m, ops.make_cell, list(obj.cells), obj.cls)
-
-
-def _function(m: "Machine", obj: VObj) -> Operand:
-    code, namespace, name, qualname = obj.extra
-    defaults, kwdefaults, annotations = obj.cells[:3]
-    fixed: list[V] = [Known(code.code), Known(namespace), Known(name), Known(qualname)]
-    made = build(m, ops.make_function, [*fixed, defaults, kwdefaults, annotations, *obj.closure], obj.cls)
-    for key, cell in zip(obj.keys, obj.cells[len(obj.cells) - len(obj.keys) :], strict=True):
-        _effect(m, setattr, [Dyn(made, Type(obj.cls)), Known(key), cell])
-    return made
-
-
-def _method(m: "Machine", obj: VObj) -> Operand:
-    function, instance = obj.cells
-    if isinstance(function, Known) and not is_a(function.value, _PYTHON_FUNCTION):
-        # a builtin's bound method is made by reading the attribute
-        name = Known(function.value.__name__)  # type: ignore[attr-defined]
-        return build(m, getattr, [instance, name], obj.cls)
-    return build(m, ops.bind, [function, instance], obj.cls)
-
-
-def _call(callee: Any) -> "Callable[[Machine, VObj], Operand]":
-    return lambda m, obj: build(m, callee, list(obj.cells), obj.cls)
-
-
-def _iterator(m: "Machine", obj: VObj) -> Operand:
-    source, position = obj.cells[:2]
-    if type(obj.extra) is OfTheTrace:
-        return build(m, obj.extra, [source], obj.cls)
-    over = source if obj.extra is None else Known(obj.extra)
-    if isinstance(position, Known) and position.value == 0:
-        return build(m, iter, [over], obj.cls)
-    return build(m, ops.make_iterator, [over, position], obj.cls)
-
-
-def _range_iter(m: "Machine", obj: VObj) -> Operand:
-    return build(m, ops.make_range_iterator, list(obj.cells), obj.cls)
-
-
-def _dict_iter(m: "Machine", obj: VObj) -> Operand:
-    source, position, size = obj.cells
-    over = m.obj(source, "dict")
-    changed = [] if over is not None and isinstance(size, Known) and len(over.keys) == size.value else [size]
-    return build(m, ops.make_dict_iterator, [source, position, Known(obj.extra), *changed], obj.cls)
-
-
-# ------------------------------------------------------------------------------------------------- stand-ins
-
-
-def _model(m: "Machine", obj: VObj, empty: bool = False) -> Operand:
-    """The real object of a C class, from the attributes of what stands for it."""
-    check_model(m.state.heap, obj)
-    stand = obj.extra[0]
-    args: list[V] = []
-    kwargs: dict[str, V] = {}
-    for part in stand.parts:
-        value = obj.cells[obj.keys.index(part.attribute)]
-        if part.attribute == stand.content:
-            held = m.state.heap[value.aid]  # type: ignore[union-attr]
-            made = _BUILDERS[held.kind](m, held.replace(cells=(), keys=()) if empty else held)
-            args.append(Dyn(made, Type(held.cls)))
-        elif part.keyword == "**":
-            named = m.state.heap[value.aid]  # type: ignore[union-attr]
-            kwargs.update(zip(named.keys, named.cells, strict=True))
-        elif part.spread:
-            args += items_of(m.state.heap, value) or ()
-        elif part.keyword:
-            kwargs[part.keyword] = value
-        else:
-            args.append(value)
-    node = build(m, stand.build, args, obj.cls, kwargs)
-    if "__dict__" in obj.keys:
-        _effect(m, setattr, [Dyn(node, Type(obj.cls)), Known("__dict__"), obj.cells[obj.keys.index("__dict__")]])
-    if not empty:
-        _hand_over(m, obj, node)
-    return node
-
-
-def _hand_over(m: "Machine", obj: VObj, node: Operand) -> None:
-    """What was in the stand-in is in the real object now: iterators over a dict go on there."""
-    content = obj.content
-    if isinstance(content, Ref):
-        held = m.state.heap[content.aid]
-        if obj.kind == "instance" and leaves_alone(obj.cls, held.cls):
-            # what is known of it stays known, as of any object that is real
-            m.state.heap[content.aid] = held.replace(node=node, extra=None, cls=obj.cls)
-        elif held.kind == "dict" or obj.kind == "instance":
-            m.state.heap[content.aid] = held.replace(node=node, forgotten=True, cls=obj.cls, cells=(), keys=(), extra=None)
-
-
-def _fill_model(m: "Machine", obj: VObj, real: Dyn) -> None:
-    content = m.state.heap[obj.content.aid]  # type: ignore[union-attr]
-    _effect(m, obj.extra[0].fill, [real, Dyn(_BUILDERS[content.kind](m, content), Type(content.cls))])
-    assert real.value is not None
-    _hand_over(m, obj, real.value)
-
-
-_PYTHON_FUNCTION = type(lambda: None)
-_BUILDERS: "dict[str, Callable[[Machine, VObj], Operand]]" = {
-    "tuple": _tuple,
-    "list": _list,
-    "set": _set,
-    "objects": _objects,
-    "dict": _dict,
-    "view": _view,
-    "instance": _instance,
-    "exception": _exception,
-    "cell": _cell,
-    "function": _function,
-    "method": _method,
-    "slice": _call(slice),
-    "range": _call(range),
-    "super": _call(super),
-    "property": _call(property),
-    "staticmethod": _call(staticmethod),
-    "classmethod": _call(classmethod),
-    "sequence_iter": _iterator,
-    "range_iter": _range_iter,
-    "dict_iter": _dict_iter,
-    "model": _model,
-}
-
-
-def _fill_cell(m: "Machine", obj: VObj, real: Dyn) -> None:
-    held = obj.cells[0]
-    template = class_templates.template_of(held.value) if class_templates.ALL and isinstance(held, Known) else None
-    if template is not None and m.state.heap[template.aid].node is None and _own_cell(m, template.aid) is real.value:
-        # the class fills it when it is made
-        m.operand(held)
-        return
-    _effect(m, ops.cell_set, [real, obj.cells[0]])
+# ------------------------------------------------------------------------------------------------- classes
 
 
 def _class(m: "Machine", aid: int, obj: VObj) -> None:
@@ -504,18 +208,11 @@ def _class(m: "Machine", aid: int, obj: VObj) -> None:
         node.effect = Effect.WRITES
     m.state.heap[aid] = m.state.heap[aid].replace(node=node)
     for name, cell in late:
-        _effect(m, setattr, [Dyn(node, Type(type(cls))), Known(name), cell])
+        emit_effect(m, setattr, [Dyn(node, Type(type(cls))), Known(name), cell])
 
 
 def _free(template: class_templates.Template, name: str) -> bool:
     return name in template.data or name in template.open or name in template.named
-
-
-def _own_cell(m: "Machine", aid: int) -> Operand | None:
-    """The ``__class__`` cell that a class is to fill."""
-    obj = m.state.heap[aid]
-    cell = obj.cells[obj.keys.index("__classcell__")] if "__classcell__" in obj.keys else None
-    return m.state.heap[cell.aid].node if isinstance(cell, Ref) else None
 
 
 def _virtual(m: "Machine", cell: V) -> list[int]:
@@ -528,47 +225,3 @@ def _leads_to(m: "Machine", part: int, aid: int, obj: VObj) -> bool:
     """Is the part the value of a plain attribute, and does it hold the class itself?"""
     held = any(isinstance(c, Ref) and c.aid == part and _free(obj.extra, name) for name, c in zip(obj.keys, obj.cells, strict=True))
     return held and aid in reachable(m.state.heap, [part])
-
-
-def _fill_list(m: "Machine", obj: VObj, real: Dyn) -> None:
-    for item in obj.cells:
-        _effect(m, list.append, [real, item])
-
-
-def _fill_dict(m: "Machine", obj: VObj, real: Dyn) -> None:
-    for key, value in zip(obj.keys, obj.cells, strict=True):
-        _effect(m, dict.__setitem__, [real, Known(key), value])
-
-
-def _empty_instance(m: "Machine", obj: VObj) -> Operand:
-    if STORED in obj.keys:
-        return _stored(m, obj, empty=True)
-    return build(m, ops.make_object, [Known(obj.cls), Known(())], obj.cls)
-
-
-def _fill_instance(m: "Machine", obj: VObj, real: Dyn) -> None:
-    if STORED in obj.keys:
-        _, names, values = _apart(obj)
-        if isinstance(obj.content, Ref):
-            held = m.state.heap[obj.content.aid]
-            fill: Any = list.extend if held.kind == "list" else dict.update
-            _effect(m, fill, [real, Dyn(_BUILDERS[held.kind](m, held.replace(extra=None)), Type(held.cls))])
-        _hand_over(m, obj, real.value)
-        obj = obj.replace(keys=names, cells=values)
-    for name, value in zip(obj.keys, obj.cells, strict=True):
-        _effect(m, object.__setattr__, [real, Known(name), value])
-
-
-def _fill_exception(m: "Machine", obj: VObj, real: Dyn) -> None:
-    for name, value in zip(obj.keys, obj.cells, strict=True):
-        _effect(m, BaseException.__setattr__, [real, Known(name), value])
-
-
-_EMPTY: dict[str, tuple[Any, Any]] = {
-    "exception": (lambda m, obj: build(m, ops.make_exception, [Known(obj.cls), Known(())], obj.cls), _fill_exception),
-    "cell": (lambda m, obj: build(m, ops.make_cell, [UNBOUND_VALUE], obj.cls), _fill_cell),
-    "list": (lambda m, obj: build(m, ops.make_list, [], list), _fill_list),
-    "dict": (lambda m, obj: build(m, ops.make_dict, [], dict), _fill_dict),
-    "instance": (_empty_instance, _fill_instance),
-    "model": (lambda m, obj: _model(m, obj, empty=True), _fill_model),
-}

@@ -10,11 +10,11 @@ import types
 from typing import Any, Final
 
 from hovis.engine.calls import builtin_payload, models
-from hovis.engine.environment.guards import can_change, dictionary_of
 from hovis.engine.machine import exceptions
 from hovis.engine.machine.call_results import finish
 from hovis.engine.machine.machine import Machine
 from hovis.engine.objects import class_attributes, descriptors, functions, instances
+from hovis.engine.objects.class_attributes import Thawed, class_attribute
 from hovis.engine.objects.descriptors import Access
 from hovis.engine.objects.instances import UNKNOWN
 from hovis.engine.state import class_templates
@@ -220,54 +220,7 @@ def _field_of_known(m: Machine, value: Known, raw: Any, name: str, mode: str) ->
     return left(m, value, name, mode)
 
 
-# ------------------------------------------------------------------------------------------------- what a class holds
-
-
-class Thawed:
-    """An attribute of a class that the traced code writes to: of this type, as far as that is known."""
-
-    __slots__ = ("certain", "kind")
-
-    def __init__(self, kind: AbstractValue, certain: bool) -> None:
-        self.kind = kind
-        #: there is always something by the name
-        self.certain = certain
-
-    @property
-    def plain(self) -> bool:
-        """Are all values that it may have such that reading it runs nothing?"""
-        members = getattr(self.kind, "members", (self.kind,))
-        return all(isinstance(t, Type) and find(t.cls, "__get__") is ABSENT for t in members)
-
-
-def class_attribute(m: Machine, cls: type, name: str) -> Any:
-    """What stands in the dictionaries of the MRO by a name: the object, ABSENT, or a Thawed."""
-    if m.tables.thawed_attributes:
-        for base in cls.__mro__:
-            thawed = m.tables.thawed_attributes.get((id(base), name))
-            if thawed is not None:
-                return thawed if m.environment.frozen or thawed.kind is ANY else _checked(m, cls, base, name, thawed)
-            if name in base.__dict__:
-                break
-    raw = find(cls, name)
-    if type(raw) is class_templates.Datum:
-        raw = class_attributes.in_mro(m, cls, name)
-        return Thawed(ANY, False) if raw is class_attributes.UNSURE else raw
-    return raw
-
-
-def _checked(m: Machine, cls: type, base: type, name: str, thawed: Thawed) -> Thawed:
-    """What the traced code writes to, others may write to as well: it relies on what kind of values there are."""
-    held = dictionary_of(base)
-    members = getattr(thawed.kind, "members", (thawed.kind,))
-    classes = tuple(member.cls for member in members if type(member) is Type)
-    if len(classes) < len(members) or ("kinds", id(held), name) in m.environment.volatile or m.state.world == 2:
-        return Thawed(ANY, False)
-    for before in cls.__mro__[: cls.__mro__.index(base)]:
-        if can_change(before):
-            m.environment.guard("item", dictionary_of(before), name, ops.UNBOUND)
-    m.environment.guard("kinds", held, name, classes)
-    return thawed
+# ------------------------------------------------------------------------------------------------- of classes
 
 
 def _thawed(m: Machine, access: Access, cls: type, raw: Thawed) -> int | None:
@@ -317,7 +270,7 @@ def _data_of_class(m: Machine, access: Access, cls: type, raw: Any) -> int | Non
     if type(raw) is types.GetSetDescriptorType or type(raw) is types.MemberDescriptorType:
         if name == "__class__":
             return finish(m, Known(type(cls), labels_of(value)), access.mode)
-        if name in _FIXED and raw is find(type, name):
+        if name in FIXED and raw is find(type, name):
             m.environment.trust(cls)
             if class_templates.ALL and name in ("__mro__", "__bases__"):
                 return finish(m, m.new(VObj("tuple", tuple, tuple(map(Known, getattr(cls, name)))), labels_of(value)), access.mode)
@@ -328,7 +281,7 @@ def _data_of_class(m: Machine, access: Access, cls: type, raw: Any) -> int | Non
 
 
 #: Fields of a class that nobody changes.
-_FIXED: Final = frozenset({"__name__", "__qualname__", "__module__", "__mro__", "__bases__", "__base__"})
+FIXED: Final = frozenset({"__name__", "__qualname__", "__module__", "__mro__", "__bases__", "__base__"})
 
 
 def _of_module(m: Machine, value: Known, module: types.ModuleType, name: str, mode: str) -> int | None:
@@ -434,99 +387,3 @@ def super_class(m: Machine, cls: type, instance: V) -> tuple[type | None, bool]:
         return instance.value, True
     start = m.class_of(instance)
     return (start, False) if start is not None and cls in start.__mro__ else (None, False)
-
-
-# ------------------------------------------------------------------------------------------------- getattr, hasattr
-
-
-def presence(m: Machine, value: V, name: str) -> bool | None:
-    """Does value have the attribute?  None: only asking it tells."""
-    cls = m.class_of(value)
-    if cls is None:
-        return None
-    if isinstance(value, Ref) and (function := m.obj(value, "function")) is not None:
-        found = functions.get(m, value, function, name)
-        return None if found is UNKNOWN else found is not ABSENT
-    if isinstance(value, Known) and is_a(value.value, types.ModuleType):
-        held = value.value.__dict__
-        if type(value.value) is not types.ModuleType or "__getattr__" in held or find(types.ModuleType, name) is not ABSENT:
-            return None
-        return name in held if m.environment.static(value, ("item", held, name, held.get(name, ops.UNBOUND))) else None
-    if isinstance(value, Known) and is_a(value.value, type):
-        return _class_has(m, value.value, name)
-    if own_getattribute(cls) or find(cls, "__getattr__") is not ABSENT or (isinstance(value, Ref) and m.state.heap[value.aid].kind in _OWN_WAY):
-        return None
-    raw = class_attribute(m, cls, name)
-    if type(raw) is Thawed:
-        return None
-    if raw is not ABSENT and answers_first(raw):
-        if instances.is_slot(raw) and isinstance(value, Ref) and m.obj(value, "instance") is not None:
-            return instances.own(m, value, cls, name) is not ABSENT
-        return True if name in ("__class__", "__dict__") else None
-    own = instances.own(m, value, cls, name)
-    if own is UNKNOWN:
-        return True if raw is not ABSENT and descriptors.runs_nothing(raw) else None
-    if own is not ABSENT:
-        return True
-    if raw is ABSENT:
-        return False
-    return True if descriptors.runs_nothing(raw) else None
-
-
-#: Objects whose attributes are not found by the generic routine.
-_OWN_WAY: Final = frozenset({"super", "method", "function", "slice", "range"})
-
-
-def _class_has(m: Machine, cls: type, name: str) -> bool | None:
-    meta = type(cls)
-    if find(meta, "__getattribute__") is not type.__dict__["__getattribute__"]:
-        return None
-    from_meta, raw = class_attribute(m, meta, name), class_attribute(m, cls, name)
-    if type(from_meta) is Thawed or type(raw) is Thawed:
-        return None
-    if from_meta is not ABSENT and answers_first(from_meta):
-        if name == "__abstractmethods__" and from_meta is type.__dict__[name]:
-            return name in cls.__dict__
-        return True if name in _FIXED else None
-    if raw is not ABSENT:
-        return True if descriptors.runs_nothing(raw) or is_a(raw, property) or type(raw).__module__ == "enum" else None
-    if from_meta is not ABSENT:
-        return True if descriptors.runs_nothing(from_meta) else None
-    return False if find(meta, "__getattr__") is ABSENT else None
-
-
-def get_or(m: Machine, value: V, name: str, default: V, mode: str) -> int | None:
-    """``getattr(value, name, default)``."""
-    value = m.resolve(value)
-    present = presence(m, value, name)
-    if present is not None:
-        return get(m, value, name, mode) if present else finish(m, default, mode)
-    if _asks_quietly(m, value, name):
-        return finish(m, m.emit(getattr, [value, Known(name), default], effect=Effect.READS | Effect.RAISES), mode)
-    if m.class_of(value) is None:
-        return finish(m, m.emit(getattr, [value, Known(name), default]), mode)
-    return m.call(Known(slot_protocols.attribute_or), [value, Known(name), default], {}, mode)
-
-
-def has(m: Machine, value: V, name: str, mode: str) -> int | None:
-    """``hasattr(value, name)``."""
-    value = m.resolve(value)
-    present = presence(m, value, name)
-    if present is not None:
-        return finish(m, Known(present, labels_of(value) if not isinstance(value, Dyn) else frozenset()), mode)
-    if _asks_quietly(m, value, name):
-        return finish(m, m.emit(hasattr, [value, Known(name)], type=Type(bool), effect=Effect.READS | Effect.RAISES), mode)
-    if m.class_of(value) is None:
-        return finish(m, m.emit(hasattr, [value, Known(name)], type=Type(bool)), mode)
-    return m.call(Known(slot_protocols.has_attribute), [value, Known(name)], {}, mode)
-
-
-def _asks_quietly(m: Machine, value: V, name: str) -> bool:
-    """Is it only the real object that knows, and does asking it run nothing of the user's?"""
-    cls = m.class_of(value)
-    if cls is None or own_getattribute(cls) or find(cls, "__getattr__") is not ABSENT or not isinstance(value, Dyn):
-        return False
-    raw = class_attribute(m, cls, name)
-    return type(raw) is not Thawed and (raw is ABSENT or descriptors.runs_nothing(raw))
-
-

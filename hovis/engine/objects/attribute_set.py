@@ -8,7 +8,7 @@ from hovis.engine.machine import exceptions
 from hovis.engine.machine.call_results import finish
 from hovis.engine.machine.machine import Machine
 from hovis.engine.objects import class_attributes, descriptors, functions, instances
-from hovis.engine.objects.attribute_get import Thawed, class_attribute
+from hovis.engine.objects.class_attributes import Thawed, class_attribute
 from hovis.engine.state import class_templates
 from hovis.engine.state.specialization_tables import GiveUp, Restart
 from hovis.engine.state.type_lookup import ABSENT, FUNCTION, NOT_MODELLED, find, has_dict, is_data, is_data_descriptor, is_plain, is_python_class

@@ -8,6 +8,7 @@ cell at the moment.  Which names are open is learned: the first such write trace
 import types
 from typing import Any, Final
 
+from hovis.engine.environment.guards import can_change, dictionary_of
 from hovis.engine.machine.call_results import leave_class
 from hovis.engine.machine.machine import Machine
 from hovis.engine.objects import functions
@@ -16,8 +17,9 @@ from hovis.engine.state.heap import VObj
 from hovis.engine.state.specialization_tables import Restart
 from hovis.engine.state.type_lookup import ABSENT, find
 from hovis.engine.state.values import Dyn, Known, V
+from hovis.ir import operations as ops
 from hovis.ir.model import Effect
-from hovis.lattice import Type, Union
+from hovis.lattice import ANY, AbstractValue, Type, Union
 
 WRAPPERS: Final = {"property": property, "staticmethod": staticmethod, "classmethod": classmethod}
 
@@ -125,6 +127,53 @@ def make_token(m: Machine, template: Template, name: str, obj: VObj, parts: list
     for k, (part, cell) in enumerate(zip(parts, obj.cells, strict=True)):
         made.append(keep(functions.twin(m, part), k) if part is not None else cell.value)  # type: ignore[union-attr]
     return keep(WRAPPERS[obj.kind](*made))
+
+
+class Thawed:
+    """An attribute of a class that the traced code writes to: of this type, as far as that is known."""
+
+    __slots__ = ("certain", "kind")
+
+    def __init__(self, kind: AbstractValue, certain: bool) -> None:
+        self.kind = kind
+        #: there is always something by the name
+        self.certain = certain
+
+    @property
+    def plain(self) -> bool:
+        """Are all values that it may have such that reading it runs nothing?"""
+        members = getattr(self.kind, "members", (self.kind,))
+        return all(isinstance(t, Type) and find(t.cls, "__get__") is ABSENT for t in members)
+
+
+def class_attribute(m: Machine, cls: type, name: str) -> Any:
+    """What stands in the dictionaries of the MRO by a name: the object, ABSENT, or a Thawed."""
+    if m.tables.thawed_attributes:
+        for base in cls.__mro__:
+            thawed = m.tables.thawed_attributes.get((id(base), name))
+            if thawed is not None:
+                return thawed if m.environment.frozen or thawed.kind is ANY else _checked(m, cls, base, name, thawed)
+            if name in base.__dict__:
+                break
+    raw = find(cls, name)
+    if type(raw) is Datum:
+        raw = in_mro(m, cls, name)
+        return Thawed(ANY, False) if raw is UNSURE else raw
+    return raw
+
+
+def _checked(m: Machine, cls: type, base: type, name: str, thawed: Thawed) -> Thawed:
+    """What the traced code writes to, others may write to as well: it relies on what kind of values there are."""
+    held = dictionary_of(base)
+    members = getattr(thawed.kind, "members", (thawed.kind,))
+    classes = tuple(member.cls for member in members if type(member) is Type)
+    if len(classes) < len(members) or ("kinds", id(held), name) in m.environment.volatile or m.state.world == 2:
+        return Thawed(ANY, False)
+    for before in cls.__mro__[: cls.__mro__.index(base)]:
+        if can_change(before):
+            m.environment.guard("item", dictionary_of(before), name, ops.UNBOUND)
+    m.environment.guard("kinds", held, name, classes)
+    return thawed
 
 
 # ------------------------------------------------------------------------------------------------- writing

@@ -19,7 +19,7 @@ from hovis.engine.objects import attribute_get
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.type_lookup import ABSENT, FUNCTION, NOT_MODELLED, find, is_abstract, is_plain, is_python_class, lookup, special
 from hovis.engine.state.values import Dyn, Known, V
-from hovis.engine.traced import slot_protocols
+from hovis.engine.traced import construction
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.ir.operations import UNBOUND, name_of_class
@@ -69,7 +69,7 @@ def type_call(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode: 
         return _by_object_new(m, cls, init, args, kwargs, mode)
     if isinstance(new, staticmethod) and type(new.__func__) is FUNCTION:
         head: list[V] = [Known(cls), Known(new.__func__)]
-        model: Any = slot_protocols.construct_new if init is OBJECT_INIT else slot_protocols.construct_both
+        model: Any = construction.construct_new if init is OBJECT_INIT else construction.construct_both
         return call_function(m, Known(model), model, [*head, *args], kwargs, mode)
     base = builtin_payload.base_of(cls)
     if base is not None and new is base.__new__ and models.site(m) not in m.tables.not_virtual:
@@ -81,9 +81,9 @@ def _with_stored(m: Machine, cls: type, base: type, init: Any, args: list[V], kw
     """A class that derives from a builtin class whose instances hold one value."""
     if builtin_payload.BASES[base]:
         made = builtin_payload.make(m, cls, Known(None))
-        return call_function(m, Known(slot_protocols.construct), slot_protocols.construct, [made, Known(init), *args], kwargs, mode)
+        return call_function(m, Known(construction.construct), construction.construct, [made, Known(init), *args], kwargs, mode)
     head: list[V] = [Known(holding), Known(base), Known(None if init is OBJECT_INIT else init), Known(cls)]
-    return call_function(m, Known(slot_protocols.construct_fixed), slot_protocols.construct_fixed, [*head, *args], kwargs, mode)
+    return call_function(m, Known(construction.construct_fixed), construction.construct_fixed, [*head, *args], kwargs, mode)
 
 
 def _by_object_new(m: Machine, cls: type, init: Any, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
@@ -129,7 +129,7 @@ def new_of_builtin(m: Machine, base: type, args: list[V]) -> Any:
     if builtin_payload.base_of(cls) is base and models.site(m) not in m.tables.not_virtual:
         if builtin_payload.BASES[base]:
             return builtin_payload.make(m, cls, Known(None))
-        model: Any = slot_protocols.construct_fixed
+        model: Any = construction.construct_fixed
         return call_function(m, Known(model), model, [Known(holding), Known(base), Known(None), *args], {}, "value")
     new: Any = base.__dict__["__new__"]
     if _harmless(m, cls, args[1:]):
@@ -142,7 +142,7 @@ def _exception(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode:
     init = lookup(cls, "__init__")
     if type(init) is FUNCTION:
         made = exceptions.make(m, cls, m.new(VObj("tuple", tuple, tuple(args))))
-        return call_function(m, Known(slot_protocols.construct), slot_protocols.construct, [made, Known(init), *args], kwargs, mode)
+        return call_function(m, Known(construction.construct), construction.construct, [made, Known(init), *args], kwargs, mode)
     if not isinstance(init, types.WrapperDescriptorType) or not exceptions.takes(cls, kwargs):
         return NOT_MINE
     return finish(m, exceptions.new(m, cls, args, kwargs), mode)
@@ -151,7 +151,7 @@ def _exception(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode:
 def _plain(m: Machine, cls: type, init: Any, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
     if type(init) is FUNCTION:
         made = m.new(VObj("instance", cls))
-        return call_function(m, Known(slot_protocols.construct), slot_protocols.construct, [made, Known(init), *args], kwargs, mode)
+        return call_function(m, Known(construction.construct), construction.construct, [made, Known(init), *args], kwargs, mode)
     if init is OBJECT_INIT:
         return finish(m, m.new(VObj("instance", cls)), mode)
     return finish(m, opaque(m, cls, args, kwargs), mode)

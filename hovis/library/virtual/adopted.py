@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hovis.base.adopted_objects import Adopted, adopt, release
-from hovis.engine.control import iteration
+from hovis.engine.control import unpacking
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.specialization_tables import GiveUp
@@ -15,7 +15,7 @@ from hovis.library.virtual.base import Args, Named, action
 @action(adopt, counts=(2, 2))
 def adopted(m: Machine, args: Args, named: Named) -> V:
     """All objects first, then what is in them: they may hold one another."""
-    graph, leaves = args[0].value, iteration.known_items(m, args[1])  # type: ignore[union-attr]
+    graph, leaves = args[0].value, unpacking.known_items(m, args[1])  # type: ignore[union-attr]
     assert isinstance(graph, Adopted)
     assert leaves is not None
     objects = [m.new(VObj(kind, cls, (), keys)) for kind, cls, keys, _ in graph.objects]

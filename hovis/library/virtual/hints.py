@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from hovis.base.hints import dynamic, static, unroll
 from hovis.engine.calls.inline_python import call_function
-from hovis.engine.control import iteration
+from hovis.engine.control import unpacking
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.heap import reachable
 from hovis.engine.state.values import STRONG, Dyn, Known, Ref, V
@@ -55,7 +55,7 @@ def forget(m: Machine, args: Args, named: Named) -> V:
 def unrolled(m: Machine, args: Args, named: Named) -> V:
     """The ``for`` that comes next is unrolled, if it is known what it goes over."""
     code, pc = m.frame.code.instructions, m.frame.pc
-    items = iteration.known_items(m, args[0])
+    items = unpacking.known_items(m, args[0])
     count = len(items) if items is not None else _length(m, args[0])
     if count is None:
         m.reason("hovis.unroll has no effect here: how many rounds there are is not known while tracing")

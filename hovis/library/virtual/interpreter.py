@@ -10,7 +10,7 @@ from typing import Any
 from hovis.bytecode.normalize import normalize
 from hovis.engine.calls.inline_python import call_function
 from hovis.engine.control import identity_sets, raising
-from hovis.engine.control.iteration import RANGE_ITERATOR
+from hovis.engine.control.iterators import RANGE_ITERATOR
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.type_lookup import lookup

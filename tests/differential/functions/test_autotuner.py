@@ -145,12 +145,12 @@ def test_strict_functions_and_transforms_are_no_contest():
     """strict is to say of each kind of calls what is left; what stands for a transform is only there to be traced."""
     strict = hovis.jit(double, strict=True)
     gradient, lanes = hovis.grad(lambda x: x * x), hovis.vmap(lambda x: x + 1)
-    before = set(map(id, grad._eager.values()))
+    before = set(map(id, transformed._eager.values()))
     for k in range(40):
         assert strict(k) == 2 * k
         assert gradient(1.5) == 3.0
         assert lanes(np.arange(3)).tolist() == [1, 2, 3]
-    made = [eager for eager in grad._eager.values() if id(eager) not in before]
+    made = [eager for eager in transformed._eager.values() if id(eager) not in before]
     assert len(made) == 2
     assert [variant.contest for one in (strict, *made) for variant in one._variants.values()] == [None] * 3
 

@@ -8,7 +8,7 @@ import operator
 from typing import Any, Final
 
 from hovis.engine.calls.inline_python import call_function
-from hovis.engine.control import iteration
+from hovis.engine.control import unpacking
 from hovis.engine.machine.branches import identical
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.heap import VObj, reachable
@@ -78,7 +78,7 @@ def _sequence(m: Machine, value: V) -> VObj | None:
     """A virtual list or tuple, of exactly these classes; the values of a virtual dict."""
     obj = m.obj(value, "list", "tuple", "view")
     if obj is not None and obj.kind == "view":
-        items = iteration.known_items(m, value) if obj.extra == "values" else None
+        items = unpacking.known_items(m, value) if obj.extra == "values" else None
         return None if items is None else VObj("tuple", tuple, tuple(items))
     return obj if obj is not None and obj.cls in (list, tuple) else None
 

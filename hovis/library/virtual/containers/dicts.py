@@ -6,9 +6,9 @@ from typing import Any, Final
 from hovis.engine.calls import builtin_payload, models
 from hovis.engine.calls.builtins import call_builtin
 from hovis.engine.calls.inline_python import call_function
-from hovis.engine.control import iteration
+from hovis.engine.control import unpacking
 from hovis.engine.machine.machine import Machine
-from hovis.engine.objects import attribute_get
+from hovis.engine.objects import attribute_presence
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.values import NONE, Known, Ref, V, labels_of, relabel
 from hovis.ir import operations as ops
@@ -179,10 +179,10 @@ def _with_named(obj: VObj, named: Named) -> VObj:
 
 
 def _dict_of_pairs(m: Machine, value: V, named: Named) -> Any:
-    items = iteration.known_items(m, value)
+    items = unpacking.known_items(m, value)
     if items is None:
         if isinstance(value, Ref) and m.obj(value) is not None and not named:
-            mapping = attribute_get.presence(m, value, "keys") if m.obj(value, "instance") else hasattr(m.class_of(value), "keys")
+            mapping = attribute_presence.presence(m, value, "keys") if m.obj(value, "instance") else hasattr(m.class_of(value), "keys")
             if mapping:
                 return call_function(m, Known(_of_mapping), _of_mapping, [value], {}, "value")
             if mapping is False and is_iterator(m, value):
@@ -190,7 +190,7 @@ def _dict_of_pairs(m: Machine, value: V, named: Named) -> Any:
         return None
     made = VObj("dict", dict)
     for item in items:
-        pair = iteration.known_items(m, item)
+        pair = unpacking.known_items(m, item)
         if pair is None or len(pair) != 2 or not known_key(pair[0]):
             return None
         made = made.with_named(pair[0].value, pair[1])  # type: ignore[union-attr]

@@ -6,7 +6,7 @@ from typing import Any
 
 from hovis.engine.calls import models
 from hovis.engine.calls.builtins import primitive
-from hovis.engine.control import iteration
+from hovis.engine.control import iteration, iterators
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.type_lookup import NOT_MODELLED, is_python_class
@@ -23,14 +23,14 @@ def make_iter(m: Machine, args: Args, named: Named) -> Any:
         return None
     value = args[0]
     kinds = "list", "tuple", "dict", "view", "range", "sequence_iter", "range_iter", "dict_iter", "generator"
-    steppable = m.is_own_list(value) or m.class_of(value) in iteration.NO_ITERABLES or m.obj(value, *kinds) is not None
+    steppable = m.is_own_list(value) or m.class_of(value) in iterators.NO_ITERABLES or m.obj(value, *kinds) is not None
     rows = m.known_sizes and isinstance(value, Dyn) and isinstance(value.type, Array) and value.dims and isinstance(value.dims[0], Known)
     if rows or steppable or (isinstance(value, Known) and type(value.value) in (list, tuple, str, bytes, dict) and m.environment.static(value)):
-        status = iteration.get_iter(m, value)
+        status = iterators.get_iter(m, value)
         return _pushed(m, status)
     if models.written_class(m, value) is None:
         return None
-    found = pushed(m, lambda: iteration.iter_instance(m, value, "value"))
+    found = pushed(m, lambda: iterators.iter_instance(m, value, "value"))
     return None if found is NOT_MODELLED else found
 
 
@@ -108,11 +108,11 @@ def reversed_range(m: Machine, args: Args, named: Named) -> Any:
         every = range(*known)[::-1]
         if max(abs(every.start), abs(every.stop)) >= sys.maxsize:
             return None
-        return m.new(VObj("range_iter", iteration.RANGE_ITERATOR, (Known(every.start), Known(every.stop), Known(every.step))), labels_of(*cells))
+        return m.new(VObj("range_iter", iterators.RANGE_ITERATOR, (Known(every.start), Known(every.stop), Known(every.step))), labels_of(*cells))
     if not isinstance(step, Known) or step.value != 1 or m.class_of(start) is not int or m.class_of(stop) is not int:
         return None
     last, before = (_one_less(m, bound) for bound in (stop, start))
-    return m.new(VObj("range_iter", iteration.RANGE_ITERATOR, (last, before, Known(-1))))
+    return m.new(VObj("range_iter", iterators.RANGE_ITERATOR, (last, before, Known(-1))))
 
 
 def _one_less(m: Machine, bound: V) -> V:

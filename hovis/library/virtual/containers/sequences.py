@@ -5,7 +5,7 @@ import sys
 from typing import Any
 
 from hovis.engine.calls.inline_python import call_function
-from hovis.engine.control import iteration
+from hovis.engine.control import unpacking
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.type_lookup import lookup
@@ -82,7 +82,7 @@ def repeat_in_place(m: Machine, args: Args, named: Named) -> Any:
 
 def _extend(m: Machine, target: V, more: V) -> bool:
     obj = own(m, target, "list")
-    items = iteration.items_in_sight(m, more) if obj is not None else None
+    items = unpacking.items_in_sight(m, more) if obj is not None else None
     if obj is None or items is None or len(obj.cells) + len(items) > CELLS:
         return False
     assert isinstance(target, Ref)
@@ -203,7 +203,7 @@ def _constructor(kind: str, cls: type) -> Any:
             return value
         if kind == "tuple" and isinstance(value, Known) and type(value.value) is tuple:
             return value
-        items = iteration.items_in_sight(m, value)
+        items = unpacking.items_in_sight(m, value)
         if items is None:
             stepped = isinstance(value, Ref) and m.obj(value) is not None and is_iterator(m, value)
             if (stepped and not m.obj(value, "instance")) or (kind == "list" and _is_long(m, value)):
@@ -243,7 +243,7 @@ def tuple_new(m: Machine, args: Args, named: Named) -> Any:
     """The ``__new__`` of named tuples ends here."""
     if len(args) != 2 or not isinstance(args[0], Known) or not is_a(args[0].value, type) or not issubclass(args[0].value, tuple):
         return None
-    items = iteration.known_items(m, args[1])
+    items = unpacking.known_items(m, args[1])
     cls = args[0].value
     if items is None or lookup(cls, "__del__") is not None or cls.__dictoffset__:
         return None

@@ -8,7 +8,7 @@ back when the set is built.
 import operator
 from typing import Any, Final
 
-from hovis.engine.control import identity_sets, iteration
+from hovis.engine.control import identity_sets, unpacking
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.heap import History, VObj
 from hovis.engine.state.values import NONE, Dyn, Known, Ref, V, labels_of
@@ -36,7 +36,7 @@ def _iterated(m: Machine, value: V) -> tuple[Any, ...] | None:
     if m.class_of(value) is dict:
         return None  # makes room for all of them first, which may change the order
     if found is None and not (isinstance(value, Known) and type(value.value) in (set, frozenset)):
-        items = iteration.known_items(m, value)
+        items = unpacking.known_items(m, value)
         constants = [as_constant(m, item) for item in items] if items is not None else [None]
         if all(isinstance(c, Known) and is_key(c.value) for c in constants):
             return tuple(c.value for c in constants)  # type: ignore[union-attr]
@@ -77,7 +77,7 @@ def _after(m: Machine, value: V, fn: Any, *operands: Any) -> History | None:
 def make_set(m: Machine, args: Args, named: Named) -> Any:
     if not args:
         return m.new(VObj("set", set))
-    held = iteration.known_items(m, args[0]) if isinstance(args[0], Ref) else None
+    held = unpacking.known_items(m, args[0]) if isinstance(args[0], Ref) else None
     if held and identity_sets.is_element(m, held[0]):
         found = identity_sets.holding(m, held)
         return None if found is None else m.new(found)

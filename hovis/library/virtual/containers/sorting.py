@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from hovis.engine.calls.builtins import primitive
 from hovis.engine.calls.inline_python import call_function
-from hovis.engine.control import iteration
+from hovis.engine.control import unpacking
 from hovis.engine.machine.call_results import opaque
 from hovis.engine.machine.constant_folding import _MISSING, reify
 from hovis.engine.machine.machine import Machine
@@ -92,7 +92,7 @@ def sorted_(m: Machine, args: Args, named: Named) -> Any:
         return call_function(m, Known(_sorted_items), _sorted_items, [args[0], *found], {}, "value")
     if not known and m.obj(args[0], "list", "tuple", "dict", "view") is None:
         return None
-    items = iteration.known_items(m, args[0])
+    items = unpacking.known_items(m, args[0])
     if items is None or len(items) > _FEW:
         return None
     key, reverse = found
@@ -167,7 +167,7 @@ def list_sort(m: Machine, args: Args, named: Named) -> Any:
 
 @action(ops.arrange, counts=(3, 3))
 def arrange(m: Machine, args: Args, named: Named) -> Any:
-    keys, items = iteration.known_items(m, args[0]), iteration.known_items(m, args[1])
+    keys, items = unpacking.known_items(m, args[0]), unpacking.known_items(m, args[1])
     if not isinstance(args[2], Known):
         return None
     if keys is None or items is None:

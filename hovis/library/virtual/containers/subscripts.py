@@ -6,7 +6,7 @@ import types
 from typing import Any
 
 from hovis.engine.calls import enums
-from hovis.engine.control import identity_sets, iteration
+from hovis.engine.control import identity_sets, iteration, unpacking
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.type_lookup import special
@@ -203,7 +203,7 @@ def _set_through(m: Machine, container: Ref, obj: VObj, key: V, value: V) -> Any
 def _set_in_list(m: Machine, container: Ref, obj: VObj, key: V, value: V) -> Any:
     window = slice_of(m, key)
     if window is not None:
-        items = iteration.known_items(m, value)
+        items = unpacking.known_items(m, value)
         if items is None or (window.step not in (None, 1) and len(range(*window.indices(len(obj.cells)))) != len(items)):
             return None
         cells = list(obj.cells)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from hovis.engine.machine.machine import Machine
-from hovis.engine.objects import attribute_get, attribute_set, class_call, instances
+from hovis.engine.objects import attribute_get, attribute_presence, attribute_set, class_call, instances
 from hovis.engine.objects.descriptors import Access
 from hovis.engine.state import class_templates
 from hovis.engine.state.heap import VObj
@@ -25,7 +25,7 @@ def get_attribute(m: Machine, args: Args, named: Named) -> Any:
     m.use(args[1])
     name: Any = args[1].value  # type: ignore[union-attr]
     if len(args) == 3:
-        return pushed(m, lambda: attribute_get.get_or(m, args[0], name, args[2], "value"))
+        return pushed(m, lambda: attribute_presence.get_or(m, args[0], name, args[2], "value"))
     return pushed(m, lambda: attribute_get.get(m, args[0], name))
 
 
@@ -34,7 +34,7 @@ def has_attribute(m: Machine, args: Args, named: Named) -> Any:
     if not _names(args, named, 2):
         return None
     m.use(args[1])
-    return pushed(m, lambda: attribute_get.has(m, args[0], args[1].value, "value"))  # type: ignore[union-attr, arg-type]
+    return pushed(m, lambda: attribute_presence.has(m, args[0], args[1].value, "value"))  # type: ignore[union-attr, arg-type]
 
 
 @action(setattr, counts=(3, 3))

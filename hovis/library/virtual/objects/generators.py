@@ -4,8 +4,8 @@ from typing import Any, Final
 
 from hovis.engine.calls.inline_python import call_function
 from hovis.engine.control import generators
-from hovis.engine.control.generators import GENERATOR
 from hovis.engine.machine.machine import Machine
+from hovis.engine.state.lifetimes import GENERATOR
 from hovis.engine.state.values import NONE, Dyn, Known, Ref, V, operand_of
 from hovis.engine.traced import generator_protocol
 from hovis.ir import operations as ops

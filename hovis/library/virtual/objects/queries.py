@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from hovis.engine.calls import operators
 from hovis.engine.machine.machine import Machine
-from hovis.engine.objects.attribute_get import class_attribute
+from hovis.engine.objects.class_attributes import class_attribute
 from hovis.engine.state import class_templates
 from hovis.engine.state.type_lookup import flat, has_own_hook, is_python_class, lookup, special
 from hovis.engine.state.values import Dyn, Known, Ref, V, labels_of, relabel
