@@ -203,7 +203,6 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
             engine.run(lambda: _start(engine, initial, choices))
             if environment_loops.learn(engine):
                 continue
-            engine.locations = dict(engine.locations)
             engine.resolving = True
             functions = ssa_construction.finish(engine)
         except NotMaterializable as refused:

@@ -319,7 +319,7 @@ class Engine(Meeting):
         if head is None:
             return False
         merge.setdefault(head[0], set()).add(head[1])
-        place = self.locations.get(head) or self.location()
+        place = self.locations.found.get(head) or self.location()
         self.tables.reasons.setdefault((head, ROLLED), (ROLLED, place, UNROLL))
         return True
 

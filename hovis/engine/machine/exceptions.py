@@ -113,7 +113,7 @@ def depth_of_handler(m: "Machine") -> int:
     frames = m.state.frames
     for at in range(len(frames) - 1, -1, -1):
         if frames[at].handler is not None:
-            return depth_of(m.location_of(at))
+            return depth_of(m.locations.of(m.state.frames, at))
     return 0
 
 

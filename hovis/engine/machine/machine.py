@@ -16,6 +16,7 @@ from hovis.engine.environment.folded_branches import Folded, begins
 from hovis.engine.environment.guards import Look, can_change
 from hovis.engine.environment.reads import Environment
 from hovis.engine.machine import exceptions, materialize, unwinding
+from hovis.engine.machine.locations import Locations
 from hovis.engine.state import class_templates, finalizers, lifetimes
 from hovis.engine.state.borrowed_copies import Copy
 from hovis.engine.state.budget import Effort
@@ -28,7 +29,6 @@ from hovis.engine.state.standins import NotMaterializable
 from hovis.engine.state.values import ENDS, ENDS_READ, ENDS_TAKEN, NO_LABELS, OWN_LIST, STRONG, Dyn, Known, Labels, Ref, V, operand_of
 from hovis.ir.model import VALUES, Block, Branch, Edge, Effect, Function, Jump, Location, Op, Operand, Param, Raise
 from hovis.ir.operations import END, enter_handler, raised, unchanged
-from hovis.ir.origins import origins_of
 from hovis.lattice import ANY, RAISED, AbstractValue, Const, Type
 from hovis.lattice import Any as AnyType
 from hovis.library.core import Library
@@ -68,7 +68,7 @@ class Machine(abc.ABC):
         self.came: int | None = None
         self.emitted = 0
         self.next_aid = 0
-        self.locations: dict[tuple[int, int], Location | None] = {}
+        self.locations = Locations(package)
         self.endings = False
         #: the classes of instances that the trace has made, and code of which nothing is known has seen
         self.doubted: set[type] = set()
@@ -153,37 +153,8 @@ class Machine(abc.ABC):
 
     def location(self) -> Location | None:
         """Where the current instruction stands, with the calls that inlined it."""
-        return self.location_of(len(self.state.frames) - 1)
-
-    def location_of(self, depth: int) -> Location | None:
-        first = depth
-        while first and (self.state.frames[first].ctx, self.state.frames[first].pc) not in self.locations:
-            first -= 1
-        found: Location | None = None
-        for at in range(first, depth + 1):
-            found = self._location(self.state.frames[at], found)
-        return found
-
-    def _location(self, frame: Frame, caller: Location | None) -> Location | None:
-        """The location of a frame whose caller's is known."""
-        key = (frame.ctx, frame.pc)
-        if key in self.locations:
-            return self.locations[key]
-        code = frame.code
-        found: Location | None
-        origins = origins_of(code.code)
-        if origins is not None:
-            found = caller
-            for at in origins.at(code.instructions[frame.pc].offset):
-                found = at._replace(caller=found)
-        elif code.filename.startswith(self.package):
-            found = caller
-        else:
-            line, end_line, col, end_col = code.instructions[frame.pc].position
-            # what the constructor of a NamedTuple does, without the call in between
-            found = tuple.__new__(Location, (code.filename, line, end_line, col, end_col, code.qualname, code.first_line, caller))
-        self.locations[key] = found
-        return found
+        frames = self.state.frames
+        return self.locations.of(frames, len(frames) - 1)
 
     # --------------------------------------------------------------------------------------------- the heap
 
