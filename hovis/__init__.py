@@ -34,8 +34,9 @@ from hovis.arguments.specs import (
 from hovis.base.hints import boundary, dynamic, static, unroll
 from hovis.base.pytree import register_pytree
 from hovis.errors import DerivativeError, HovisError, InverseError, ParseError, SpecError, TraceError, TransformError, VerifierError, WriteError
-from hovis.front.custom_rules import custom_jvp, custom_vjp, primitive, stop_gradient
+from hovis.front.custom_rules import custom_jvp, custom_vjp, stop_gradient
 from hovis.front.jit import jit
+from hovis.front.kernels.primitives import primitive
 from hovis.front.libraries import numpy, python
 from hovis.front.tracing import Options, Report, Trace, evaluate, explain, load, options, return_type, specialize, trace
 from hovis.functional.checkpoint import checkpoint

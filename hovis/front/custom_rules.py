@@ -5,34 +5,19 @@ differentiated any more it is what the function does (:func:`expanded`).
 """
 
 import abc
-import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, Final
 
 from hovis.base import pytree
 from hovis.base.function_wrapper import Wrapper, take_names
-from hovis.engine.calls.builtins import primitive as by_rule
-from hovis.engine.machine.call_results import finish, opaque
-from hovis.engine.machine.machine import Machine
-from hovis.engine.state.heap import VObj
-from hovis.engine.state.values import Dyn, Known
 from hovis.errors import DerivativeError, SpecError
 from hovis.front.outcome import COMPUTED, outcome
-from hovis.ir.model import Block, Effect, Function, Invoke, Op, Operand, Param, Return, Value, callees
-from hovis.ir.operations import make_dict, make_list, make_object, make_tuple
-from hovis.lattice import AbstractValue, Const, Partial, Type, join
-from hovis.lattice.inspection import is_a
-from hovis.library import core
-from hovis.library.core import TypeRule
+from hovis.ir.model import Operand, Param
+from hovis.lattice import Const, Type
 from hovis.library.numpy.adjoints.tangents import tangent
-from hovis.library.numpy.batching.elementwise import each_element
-from hovis.library.numpy.derivatives.elementwise import elementwise
 from hovis.library.standard import STANDARD
-from hovis.library.tables.batching import batched, by
-from hovis.library.tables.derivatives import TABLE, Own, pull, push
-from hovis.library.tables.lowerings import LOWERINGS
-from hovis.passes.rewriting import copy, substitute
+from hovis.library.tables.derivatives import TABLE, Own
 from hovis.transforms import rule_tracing
 from hovis.transforms.record.boxes import bare, record
 from hovis.transforms.record.call_kinds import FOLLOWING, Following
@@ -331,83 +316,6 @@ def custom_jvp(fn: Callable[..., Any]) -> CustomJvp:
     return CustomJvp(fn)
 
 
-class Kept(Kernel):
-    """See :func:`primitive`.  What is said of one goes into the tables that NumPy's functions are in."""
-
-    __slots__ = ()
-
-    def defresult(self, result: TypeRule, dims: Callable[..., Any] | None = None, alone: bool = True) -> TypeRule:
-        """``result(*types)`` gives the type of the result from those of the arguments; ``dims`` as in ``hovis.Primitive``, or ints.
-
-        alone: it is a function of its arguments alone, which may be called at any time, and any number of times; else it may do
-        anything besides, and is called in its turn, once.
-        """
-
-        self.says("defresult", result, dims, alone)
-
-        def sizes(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
-            assert dims is not None
-            found = dims(m, args, named)
-            return found and tuple([Known(d) if type(d) is int else d for d in found])
-
-        effect = Effect.PURE if alone else Effect.OPAQUE
-        for one in {self, self.placed}:
-            STANDARD.primitive(one, result, effect=effect, fold=False, dims=sizes if dims is not None else None)
-        return result
-
-    def defelementwise(self, *partials: Any) -> None:
-        """It is done to each element by itself, and has these partial derivatives: ``partial(y, *args)``, y the result, or a number."""
-        self.says("defelementwise", *partials)
-        for one in {self, self.placed}:
-            elementwise(one, *partials)
-            by(each_element, one)
-
-    def defvjp(self, *pulls: Any) -> None:
-        """A function for each argument, from the cotangent of the result to its own: ``pull(g, y, *args)``."""
-        self.says("defvjp", *pulls)
-        for one in {self, self.placed}:
-            pull(one, *pulls)
-
-    def defjvp(self, *pushes: Any) -> None:
-        """A function for each argument, from its tangent to that of the result: ``push(t, y, *args)``."""
-        self.says("defjvp", *pushes)
-        for one in {self, self.placed}:
-            push(one, *pushes)
-
-    def defbatch(self, rule: Callable[..., Any]) -> Callable[..., Any]:
-        """``rule(lanes, which, *args)`` gives the results of all lanes, along axis 0; of which arguments there are lanes, ``which`` says."""
-        self.says("defbatch", rule)
-        return batched(*{self, self.placed})(rule)
-
-    def deflowering(self, written: Callable[..., Any]) -> Callable[..., Any]:
-        """What is compiled in its place by ``hovis_xla``: NumPy that says the same.  Without one the program calls the function itself."""
-        self.says("deflowering", written)
-        LOWERINGS[self] = LOWERINGS[self.placed] = written
-        return written
-
-
-def primitive(fn: Any = None, result: TypeRule | None = None, **options: Any) -> Any:
-    """A function that stays a call in traces; a decorator.  Its arguments are numbers and arrays; its rules get them by position.
-
-    What it gives is found by tracing it, unless ``defresult`` says so; ``defelementwise``, ``defvjp``, ``defjvp``,
-    ``defbatch`` and ``deflowering`` of what comes out say what transforms and compilers make of it.
-
-    >>> from hovis import Float, grad, trace
-    >>> @primitive
-    ... def square(x): return x * x
-    >>> square.defelementwise(lambda y, x: 2.0 * x)
-    >>> grad(lambda x: 3.0 * square(x))(5.0)
-    30.0
-    >>> trace(lambda x: square(x) + 1.0, Float).ops[0].callee is square
-    True
-
-    ``primitive(fn, result, …)`` leaves fn as it is, and gives a Library of that one row, to be put in front of others.
-    """
-    if result is not None:
-        return core.primitive(fn, result, **options)
-    return Kept(fn)
-
-
 def stop_gradient(x: Any) -> Any:
     """x, as something that does not change: what is computed from it is no part of a derivative.
 
@@ -424,84 +332,10 @@ STOPPED: Final = Kernel(lambda x: x)
 STOPPED.__name__ = STOPPED.__qualname__ = "stop_gradient"
 TABLE.row(STOPPED).constant = True
 
-# ------------------------------------------------------------------------------------------------- in a trace
-
 
 def whole(kernel: Kernel, args: tuple[Any, ...]) -> Any:
     """The call of a kernel: done here, or recorded; one op in a trace."""
     return record(kernel, args, {}) if is_recorded(args) else kernel.fn(*args)
-
-
-def _whole(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
-    kernel, given = m.resolve(args[0]), m.obj(args[1], "tuple")
-    if isinstance(kernel, Known) and is_a(kernel.value, Kept) and given is None:
-        # what it looks at changes too often: all that is known of it is what it is given
-        made = getattr(args[1], "value", None)
-        if isinstance(made, Op) and made.callee is make_tuple:
-            return opaque(m, kernel.value, [Known(a.value) if isinstance(a, Const) else Dyn(a, _type(a), None) for a in made.args])
-    if not isinstance(kernel, Known) or given is None:
-        # its rule is not to be lost: what is opaque has no derivative
-        return opaque(m, whole, args)
-    held: Any = kernel.value
-    _rely(m, held)
-    row = m.library.rule(held)
-    known = None if row is None else by_rule(m, row, list(given.cells), {})
-    if known is not None:
-        return known
-    operands = [_known_of(m, value) for value in given.cells]
-    if isinstance(held, Kept):
-        body = rule_tracing.watched(held.fn, operands)
-        function = body.function
-        for guard in body.guards:
-            m.environment.guard(guard.kind, guard.holder, guard.name, guard.value)
-    else:
-        body, (function, _) = None, rule_tracing.traced(held.fn, operands, {})
-    ends = [block.terminator for block in function.blocks if isinstance(block.terminator, Return)]
-    if not ends:
-        return opaque(m, whole, args)
-    effect = Effect.PURE if body is None else body.effect()
-    for op in (op for one in callees(function) for op in one.ops() if not isinstance(op.callee, Function)):
-        effect |= op.effect
-    value = ends[0].value
-    kind = _of_tuples([end.value for end in ends])
-    if kind is not None:
-        return m.emit(held, list(given.cells), None, kind, effect)
-    dims = None
-    if held is STOPPED and isinstance(given.cells[0], Dyn):
-        dims = given.cells[0].dims
-    elif isinstance(value, Op) and value.dims is not None:
-        dims = tuple(Known(d.value) if isinstance(d, Const) and d.value is not None else None for d in value.dims)
-    return m.emit(held, list(given.cells), None, _type(value) if len(ends) == 1 else function.type, effect, dims)
-
-
-def _rely(m: Machine, kernel: Any) -> None:
-    """What is traced relies on the rules that the user has given to a kernel."""
-    if isinstance(kernel, Custom | Kept):
-        m.environment.guard("slot", kernel, "said", kernel.said)
-
-
-def _of_tuples(found: list[Operand]) -> AbstractValue | None:
-    """The type of tuples of one length, one of which is given; None if these are not."""
-    tuples = [value.args for value in found if isinstance(value, Op) and value.callee is make_tuple]
-    if len(tuples) != len(found) or len(set(map(len, tuples))) != 1:
-        return None
-    return Partial(tuple, range(len(tuples[0])), [functools.reduce(join, map(_type, parts)) for parts in zip(*tuples, strict=True)])
-
-
-def _known_of(m: Machine, value: Any) -> Operand:
-    """A constant, or what is known of an unknown value, its shape above all."""
-    value = m.resolve(value)
-    if not isinstance(value, Dyn):
-        return m.operand(value)
-    dims = None if value.dims is None else tuple(Const(d.value) if isinstance(d, Known) else Const(None) for d in value.dims)
-    return Param(m.type_of(value), dims)
-
-
-def _type(value: Operand) -> AbstractValue:
-    return STANDARD.of_value(value.value) if isinstance(value, Const) else value.type  # type: ignore[union-attr]
-
-
-STANDARD.actions[whole] = _whole
 
 
 def laid_out(custom: Custom, tree: Any, leaves: tuple[Any, ...]) -> tuple[Any, Any, Any]:
@@ -511,7 +345,7 @@ def laid_out(custom: Custom, tree: Any, leaves: tuple[Any, ...]) -> tuple[Any, A
     """
     if not is_recorded(leaves):
         return None, None, None
-    found = _plan(custom, tree, [_told_by(bare(leaf)) for leaf in leaves])
+    found = plan_of(custom, tree, [_told_by(bare(leaf)) for leaf in leaves])
     if found is None:
         raise DerivativeError(f"{custom.__name__} has rules, and gives what is not known beforehand: numbers, arrays, and trees of these it may give")
     return found
@@ -526,103 +360,11 @@ def _told_by(value: Any) -> Operand:
     return Param(Type(type(value))) if isinstance(value, int | float | complex) or isinstance(shape, tuple) else Const(value)
 
 
-def _laid_out(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
-    custom, leaves = m.resolve(args[0]), m.obj(args[2], "tuple")
-    found = _layout(m, custom, args[1], leaves)
-    parts: list[Any] = [Known(None)] * 3 if found is None else list(map(Known, found))
-    return finish(m, m.new(VObj("tuple", tuple, tuple(parts))), "value")
-
-
-STANDARD.actions[laid_out] = _laid_out
-FOLLOWING.update((whole, laid_out))
-
-
-def _layout(m: Machine, custom: Any, told: Any, leaves: Any) -> tuple[Laid, Any, Any] | None:
-    if not isinstance(custom, Known) or leaves is None:
-        return None
-    try:
-        tree = _constant(m, told)
-    except ValueError:
-        return None
-    held: Any = custom.value
-    _rely(m, held)
-    operands = [_known_of(m, value) for value in leaves.cells]
-    if all(child is pytree.LEAF for child in tree.children) and _gives_leaves(rule_tracing.traced(held.fn, operands, {})[0]):
-        return None
-    return _plan(held, tree, operands)
-
-
-def _plan(custom: Custom, tree: Any, operands: list[Operand]) -> tuple[Laid, Any, Any] | None:
+def plan_of(custom: Custom, tree: Any, operands: list[Operand]) -> tuple[Laid, Any, Any] | None:
+    """What :func:`laid_out` gives, by what is known of the leaves; None if what comes out is not known beforehand."""
     function, _ = rule_tracing.traced(custom.flat(tree), operands, {})
     found = outcome(function)
     return None if found is None else (custom.laid(tree, found.plans[0], found.tree), found.plans[0], found.tree)
 
 
-def _gives_leaves(function: Function) -> bool:
-    """Is what a Function gives a number or an array, or a tuple of these?"""
-    ends = [block.terminator.value for block in function.blocks if isinstance(block.terminator, Return)]
-    parts = [part for end in ends for part in (end.args if isinstance(end, Op) and end.callee is make_tuple else (end,))]
-    return not any(isinstance(part, Op) and part.callee in _MAKERS for part in parts)
-
-
-_MAKERS: Final = frozenset({make_tuple, make_list, make_dict, make_object, tuple.__new__})
-
-
-def _constant(m: Machine, value: Any) -> Any:
-    """What is made of tuples and constants alone; ValueError, if there is more."""
-    value = m.resolve(value)
-    if isinstance(value, Known):
-        return value.value
-    held = m.obj(value, "tuple")
-    if held is None:
-        raise ValueError
-    return tuple.__new__(held.cls, [_constant(m, cell) for cell in held.cells])
-
-
-def expanded(function: Function) -> None:
-    """Nothing is differentiated any more: the calls of kernels are what these do, in function and in what it calls."""
-    for one in callees(function):
-        for block in list(one.blocks):
-            end = block.terminator
-            if isinstance(end, Invoke) and _dissolves(end.op):
-                body, values = rule_tracing.traced(end.op.callee.fn, list(end.op.args), {})  # type: ignore[attr-defined]
-                end.op.callee, end.op.args = copy(body), tuple(values)
-            if any(_dissolves(op) for op in block.ops):
-                _expand(one, block)
-
-
-def _dissolves(op: Op) -> bool:
-    """Is it what it does, once nothing is differentiated any more?"""
-    return isinstance(op.callee, Kernel) and not isinstance(op.callee, Kept)
-
-
-def _of_type(body: Function, kind: AbstractValue) -> Function:
-    """A Function that gives tuples, of whose parts a call of it tells."""
-    made = copy(body)
-    ends = [block.terminator.value for block in made.blocks if isinstance(block.terminator, Return)]
-    tuples = [end for end in ends if isinstance(end, Op) and end.callee is make_tuple]
-    if not isinstance(kind, Partial) or len(tuples) < len(ends):
-        return body
-    made.type = kind
-    for end in tuples:
-        end.type = kind
-    return made
-
-
-def _expand(function: Function, block: Block) -> None:
-    old, end = block.ops, block.terminator
-    block.ops = []
-    writer = rule_tracing.Writer(function, block)
-    results: dict[Value, Operand] = {}
-    for op in old:
-        if _dissolves(op):
-            writer.location = op.location
-            args = [results.get(arg, arg) if isinstance(arg, Op) else arg for arg in op.args]
-            body, values = rule_tracing.traced(op.callee.fn, args, {})  # type: ignore[attr-defined]
-            results[op] = writer.inline(_of_type(body, op.type), values)
-        else:
-            writer.block.ops.append(op)
-    writer.block.terminator = end
-    substitute(function, results)
-
-
+FOLLOWING.update((whole, laid_out))

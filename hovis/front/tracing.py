@@ -23,9 +23,10 @@ from hovis.engine.state.budget import OutOfFuel
 from hovis.engine.state.specialization_tables import GiveUp
 from hovis.engine.trace import Leaf, Part
 from hovis.errors import SpecError, TraceError, said
-from hovis.front import custom_rules, plugins
+from hovis.front import plugins
 from hovis.front.callables import behind, name_of, python_function
 from hovis.front.item_types import lasts, told_of
+from hovis.front.kernels.kernel_calls import expanded
 from hovis.front.traces import Trace, at_work, load, one_call
 from hovis.ir import Function
 from hovis.ir.model import callees
@@ -291,7 +292,7 @@ def _followed(fn: Any, function: types.FunctionType, signature: Signature, chose
         start.name = getattr(fn, "__name__", start.name)
     signature.replace(result.params)
     put_in(start)
-    custom_rules.expanded(start)
+    expanded(start)
     cleaned = pipeline.run(start, "clean")
     signature = signature.renamed(start.params, cleaned.params)
     signature.drop_unused_wholes(cleaned)

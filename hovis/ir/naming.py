@@ -146,7 +146,10 @@ def _bits(value: complex | float) -> bytes:
 
 #: Where the classes of callables are that go by the name of what they were made of.
 _CALLABLES: Final = frozenset(
-    {"hovis.front.custom_rules", "hovis.functional.grad", "hovis.functional.inverse", "hovis.functional.transformed", "hovis.functional.vmap"}
+    {
+        "hovis.front.custom_rules", "hovis.front.kernels.primitives", "hovis.functional.grad", "hovis.functional.inverse", "hovis.functional.transformed",
+        "hovis.functional.vmap",
+    }  # fmt: skip
 )
 
 

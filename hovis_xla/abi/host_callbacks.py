@@ -17,7 +17,7 @@ import numpy as np
 
 from hovis.base import interrupts
 from hovis.base.warning_filters import warnings_are
-from hovis.front.custom_rules import Kept
+from hovis.front.kernels.primitives import Kept
 from hovis.ir import operations
 from hovis.ir.model import Effect, Op
 from hovis.lattice import AbstractValue, Partial, Union

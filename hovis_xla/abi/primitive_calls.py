@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from hovis.front.custom_rules import Kept
+from hovis.front.kernels.primitives import Kept
 from hovis.ir import operations
 from hovis.ir.analysis.control_flow import operands
 from hovis.ir.model import Location, Op

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any, cast
 
-from hovis.front.custom_rules import Kept
+from hovis.front.kernels.primitives import Kept
 from hovis.ir import operations
 from hovis.ir.model import Effect, Function, Op, Param, Return
 from hovis.lattice import ANY, AbstractValue, Const, Partial, Type

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hovis.base import interrupts
-from hovis.front.custom_rules import Kept
+from hovis.front.kernels.primitives import Kept
 from hovis.ir import operations
 from hovis.ir.model import Effect, Function, Op, callees
 from hovis.ir.quoting import place

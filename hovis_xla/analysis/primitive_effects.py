@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.engine.state.finalizers import lets_go
-from hovis.front.custom_rules import Kept
+from hovis.front.kernels.primitives import Kept
 from hovis.ir import operations
 from hovis.ir.analysis.live_ranges import may_end_visibly
 from hovis.ir.model import Block, Branch, Effect, Function, Location, Op, Operand, Param, Raise, Return, Value, callees, edges

@@ -4,7 +4,7 @@ import builtins
 import operator
 from typing import Final
 
-from hovis.front.custom_rules import Kept
+from hovis.front.kernels.primitives import Kept
 from hovis.ir import operations
 from hovis.ir.model import Effect, Op
 from hovis.lattice import Const, Type

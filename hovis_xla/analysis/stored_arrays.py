@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from hovis.front.custom_rules import Kept
+from hovis.front.kernels.primitives import Kept
 from hovis.ir.model import Effect, Function, Op, Operand, Param, callees
 from hovis.lattice import Const
 from hovis.library.numpy.rules.aliasing import IN_PLACE, holds_nothing, is_array, is_in, is_sharing

@@ -21,8 +21,8 @@ from hovis.engine.trace import Fixed, Leaf, Structure
 from hovis.errors import TraceError
 from hovis.front import tracing
 from hovis.front.autotuner import Contest
-from hovis.front.custom_rules import Kept
 from hovis.front.jit_cache.cache_keys import KNOWN, Path
+from hovis.front.kernels.primitives import Kept
 from hovis.ir.model import Block, Effect, Function, Op, Return, callees, edges
 from hovis.ir.operations import UNBOUND, make_object, make_tuple
 from hovis.lattice import Const, Type

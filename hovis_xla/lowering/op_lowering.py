@@ -16,7 +16,7 @@ import numpy as np
 
 from hovis.base import deadline, interrupts
 from hovis.base.once import once
-from hovis.front.custom_rules import Kept
+from hovis.front.kernels.primitives import Kept
 from hovis.ir import operations
 from hovis.ir.model import Effect, Function, Op, Param
 from hovis.ir.model import Operand as IrOperand
