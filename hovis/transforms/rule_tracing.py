@@ -161,7 +161,7 @@ class Writer:
         for op in body.ops():
             op.location = self.location
         if len(body.blocks) == 1 and isinstance(body.blocks[0].terminator, Return):
-            _substitute(body, new)
+            substitute_unnamed(body, new)
             self.block.ops += body.blocks[0].ops
             return body.blocks[0].terminator.value
         result = Param(function.type)
@@ -171,7 +171,7 @@ class Writer:
             self.block.terminator = Jump(Edge(start, tuple(values)), self.location)
             others = body.blocks
         else:
-            _substitute(body, new)
+            substitute_unnamed(body, new)
             self.block.ops += start.ops
             self.block.terminator = start.terminator
         for block in (self.block, *others):
@@ -182,7 +182,7 @@ class Writer:
         return result
 
 
-def _substitute(body: Function, new: dict[Value, Operand]) -> None:
+def substitute_unnamed(body: Function, new: dict[Value, Operand]) -> None:
     """The parameters of a copy become these operands, without giving them names."""
     names = {id(v): v.name for v in new.values() if isinstance(v, Param | Op)}
     substitute(body, new)
@@ -191,7 +191,7 @@ def _substitute(body: Function, new: dict[Value, Operand]) -> None:
             value.name = names[id(value)]
 
 
-# ------------------------------------------------------------------------------------------------- rows
+# ------------------------------------------------------------------------------------------------- rules that decline
 
 
 def declines(function: Function) -> bool:

@@ -8,7 +8,7 @@ from hovis.ir.analysis.control_flow import operands
 from hovis.ir.model import Block, Edge, Effect, Function, Jump, Op, Operand, Param, Return, Value
 from hovis.lattice import ANY, Array, Const
 from hovis.lattice import Any as AnyType
-from hovis.passes.rewriting import copy, substitute
+from hovis.passes.rewriting import copy
 from hovis.transforms import rule_tracing
 from hovis.transforms.normal_form import joined, type_of
 
@@ -70,7 +70,7 @@ class Writer(rule_tracing.Writer):
             new[param] = self.sweep.available(value, self.block) if param in used else Const(None)
         for op in body.ops():
             op.location = self.location
-        _substitute(body, new)
+        rule_tracing.substitute_unnamed(body, new)
         start, *others = body.blocks
         self.block.ops += start.ops
         if not others and isinstance(start.terminator, Return):
@@ -97,11 +97,3 @@ def shape_of(value: Operand) -> tuple[Operand, ...] | None:
 
 def _is_unknown(operand: Operand) -> bool:
     return isinstance(type_of(operand), AnyType)
-
-
-def _substitute(body: Function, new: dict[Value, Operand]) -> None:
-    """The parameters of a copy become these operands, without giving them names."""
-    names = {v: v.name for v in new.values() if isinstance(v, Param | Op)}
-    substitute(body, new)
-    for value, name in names.items():
-        value.name = name
