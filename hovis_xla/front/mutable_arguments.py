@@ -28,7 +28,7 @@ from hovis.ir.operations import UNBOUND, make_object, make_tuple
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import same_constant
 from hovis.lattice.inspection import is_a
-from hovis.library.language.signature_language import is_atomic
+from hovis.library.language.signatures.type_queries import is_atomic
 from hovis.passes.rewriting import copy
 from hovis_xla.abi.argument_plan import Writer, tested
 from hovis_xla.abi.argument_specs import MOST, NUMBERS, Walk, attributes, chosen, is_known, structure

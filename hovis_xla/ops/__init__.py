@@ -54,7 +54,7 @@ def _numpy_first() -> dict[Any, Row]:
     for fn, row in casts.TRUTHS.items():
         rows[fn] = _first_of(row, _OF_PYTHON[fn])
     for cls in (int, float, complex):
-        rows[cls] = _first_of(_OF_PYTHON[cls], casts.CONVERSIONS(cls, _OF_PYTHON[cls]))
+        rows[cls] = _first_of(_OF_PYTHON[cls], casts.to_python(cls, _OF_PYTHON[cls]))
     for fn, row in math_module.ROWS.items():
         rows[fn] = _first_of(row, _as_floats(row)) if fn in math_module.MATH else row
     for fn, plain in ufuncs.IN_PLACE.items():
@@ -65,7 +65,7 @@ def _numpy_first() -> dict[Any, Row]:
 
 def _as_floats(row: Row) -> Row:
     """``math.sqrt`` of a NumPy scalar: as of the float."""
-    convert = casts.CONVERSIONS(float, _OF_PYTHON[float])
+    convert = casts.to_python(float, _OF_PYTHON[float])
 
     def of_scalars(low: L, *xs: Operand) -> Operand | None:
         converted = [(python_numbers.class_of(x) and x) or convert(low, x) for x in xs]

@@ -23,7 +23,7 @@ from hovis.ir import operations
 from hovis.ir.model import Effect
 from hovis.lattice import ANY, AbstractValue, Const, Partial, Refined, Type, contains, forget, join
 from hovis.lattice.constants import is_immutable
-from hovis.library.language.signature_language import small
+from hovis.library.language.signatures.fold_limits import small
 from hovis.library.python import ATTRIBUTES, PYTHON
 
 warnings.filterwarnings("error")

@@ -4,40 +4,18 @@ import builtins
 import types
 from typing import Any, Final
 
-from hovis.ir import operations
 from hovis.ir.model import Effect
 from hovis.lattice import ANY, SOME, AbstractValue, Const, Partial, Type, join
 from hovis.lattice.inspection import is_a
 from hovis.library.core import Library
-from hovis.library.language.operators import ABS, TRUE_CLASSES, common, divmod_, fold_power, power, truth
-from hovis.library.language.signature_language import (
-    ANYTHING,
-    BOOL,
-    COMPLEX,
-    FLOAT,
-    INT,
-    MAX_SIZE,
-    NONE,
-    PURE,
-    RAISES,
-    READS,
-    WRITES,
-    Answer,
-    Fold,
-    atomic,
-    class_of,
-    items_of,
-    looking_at,
-    part,
-    row,
-    rows,
-    short,
-    signatures,
-    small,
-    solid,
-)
+from hovis.library.language.arithmetic import common, divmod_, power
+from hovis.library.language.operators import ABS, TRUE_CLASSES, fold_power, truth
+from hovis.library.language.signatures.fold_limits import MAX_SIZE, short, small
+from hovis.library.language.signatures.signature_language import ANYTHING, Answer, Fold, row, rows, signatures
+from hovis.library.language.signatures.type_queries import BOOL, COMPLEX, FLOAT, INT, NONE, PURE, RAISES, atomic, class_of, items_of, looking_at, part, solid
 
 BUILTINS: Final = Library("builtins")
+
 
 # ------------------------------------------------------------------------------------------------- what may be folded
 
@@ -83,6 +61,7 @@ _FOLDS: Final[dict[str, Fold]] = {
     "zip": False,
     "reversed": False,
 }
+
 
 # ------------------------------------------------------------------------------------------------- tables
 
@@ -188,6 +167,7 @@ rows(
 rows(BUILTINS, float, "fromhex str -> float !")
 rows(BUILTINS, complex, "conjugate -> complex", receiver="complex")
 
+
 # ------------------------------------------------------------------------------------------------- numbers
 
 
@@ -254,6 +234,7 @@ def _hashed(a: AbstractValue) -> Answer | None:
 
 row(BUILTINS, hash, _hashed)
 
+
 # ------------------------------------------------------------------------------------------------- range, slice
 
 
@@ -275,6 +256,7 @@ def _slice(*bounds: AbstractValue) -> Answer | None:
 
 row(BUILTINS, range, _range, True)
 row(BUILTINS, slice, _slice, True)
+
 
 # ------------------------------------------------------------------------------------------------- classes
 
@@ -339,6 +321,7 @@ row(BUILTINS, issubclass, _issubclass, True)
 row(BUILTINS, type, _type, True)
 row(BUILTINS, callable, _callable, True)
 
+
 # ------------------------------------------------------------------------------------------------- output
 
 
@@ -355,6 +338,7 @@ def _print(*args: AbstractValue, **named: AbstractValue) -> Answer | None:
 
 
 row(BUILTINS, print, _print, False)
+
 
 # ------------------------------------------------------------------------------------------------- exceptions
 
@@ -373,46 +357,6 @@ def _constructor(cls: type) -> Any:
 
 for _cls in sorted(PLAIN_EXCEPTIONS, key=lambda cls: cls.__name__):
     row(BUILTINS, _cls, _constructor(_cls), False)
-
-
-def _raised(exception: AbstractValue) -> Answer | None:
-    """An instance is raised as it is; a builtin class is called."""
-    if isinstance(exception, Const) and is_a(exception.value, type):
-        return Answer(Type(exception.value), READS) if exception.value in PLAIN_EXCEPTIONS else None
-    cls = class_of(exception)
-    return Answer(Type(cls), READS) if cls is not None and issubclass(cls, BaseException) else None
-
-
-def _with_cause(exception: AbstractValue, cause: AbstractValue) -> Answer | None:
-    known = _is_exception(exception) and (class_of(cause) is type(None) or _is_exception(cause))
-    return Answer(part(exception), WRITES) if known else None
-
-
-def _matches(exception: AbstractValue, classes: AbstractValue) -> Answer | None:
-    """Matching looks at the MRO alone, without ``__subclasscheck__``; what is no exception class raises."""
-    if not isinstance(classes, Const):
-        return None
-    wanted = classes.value if type(classes.value) is tuple else (classes.value,)
-    if not all(isinstance(one, type) and issubclass(one, BaseException) for one in wanted):
-        return None
-    cls = class_of(exception)
-    if cls is not None and issubclass(cls, BaseException):
-        return Answer(Const(any(one in cls.__mro__ for one in wanted)))
-    return Answer(BOOL)
-
-
-row(BUILTINS, operations.raised, _raised, False)
-row(BUILTINS, operations.with_cause, _with_cause, False)
-row(BUILTINS, operations.exception_matches, _matches, False)
-row(BUILTINS, operations.traceback_of, lambda e: Answer(ANY, READS) if _is_exception(e) else None, False)
-row(BUILTINS, operations.enter_handler, lambda e: Answer(NONE, Effect.IO), False)
-row(BUILTINS, operations.leave_handler, lambda: Answer(NONE, Effect.IO), False)
-row(BUILTINS, operations.current_exception, lambda: Answer(ANY, READS), False)
-
-
-def _is_exception(a: AbstractValue) -> bool:
-    cls = class_of(a)
-    return cls is not None and issubclass(cls, BaseException)
 
 
 # ------------------------------------------------------------------------------------------------- attributes

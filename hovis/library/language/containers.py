@@ -6,41 +6,15 @@ Where contents are unknown nothing is answered for what compares or hashes them:
 import types
 from typing import Any, Final
 
-from hovis.ir import operations
 from hovis.ir.model import Effect
-from hovis.ir.operations import UNBOUND
 from hovis.lattice import ANY, AbstractValue, Const, Type, forget, join
-from hovis.lattice.inspection import is_a
 from hovis.library.core import Library
 from hovis.library.language.operators import CONTAINS, DELITEM, GETITEM, SETITEM
-from hovis.library.language.signature_language import (
-    ANYTHING,
-    BOOL,
-    INT,
-    LIST,
-    NONE,
-    PURE,
-    RAISES,
-    RANGE_ITERATORS,
-    READS,
-    STR,
-    STR_ITERATORS,
-    TUPLE,
-    VIEWS,
-    WRITES,
-    Answer,
-    atomic,
-    class_of,
-    items_of,
-    part,
-    row,
-    rows,
-    signatures,
-    tuple_of,
-    values_of,
-)
+from hovis.library.language.signatures.signature_language import ANYTHING, RANGE_ITERATORS, STR_ITERATORS, VIEWS, Answer, row, rows
+from hovis.library.language.signatures.type_queries import INT, NONE, PURE, RAISES, READS, STR, TUPLE, WRITES, atomic, class_of, part, tuple_of, values_of
 
 CONTAINERS: Final = Library("containers")
+
 
 # ------------------------------------------------------------------------------------------------- methods
 
@@ -161,6 +135,7 @@ rows(
     """,
 )
 
+
 def _looked_up(d: AbstractValue, key: AbstractValue, default: AbstractValue = NONE) -> Answer | None:
     """``dict.get`` with a key that runs no code of the user's."""
     if class_of(d) is not dict or not atomic(key):
@@ -209,10 +184,11 @@ def _dict(*source: AbstractValue, **named: AbstractValue) -> Answer | None:
 row(CONTAINERS, tuple, _tuple)
 row(CONTAINERS, dict, _dict)
 
+
 # ------------------------------------------------------------------------------------------------- iterators
 
 #: container class -> (classes of its iterator, what it gives, may a step raise because the container changed?)
-_ITERATORS: Final[dict[type, tuple[tuple[type, ...], AbstractValue, Effect]]] = {
+ITERATORS_OF: Final[dict[type, tuple[tuple[type, ...], AbstractValue, Effect]]] = {
     list: ((type(iter([])),), ANY, PURE),
     tuple: ((type(iter(())),), ANY, PURE),
     str: (STR_ITERATORS, STR, PURE),
@@ -240,14 +216,14 @@ _REVERSED: Final[dict[type, tuple[tuple[type, ...], AbstractValue, Effect]]] = {
 
 #: iterator class -> what a step gives, and the effect of the step
 _STEPS: Final[dict[type, tuple[AbstractValue, Effect]]] = {
-    cls: (item, effect) for table in (_ITERATORS, _REVERSED) for classes, item, effect in table.values() for cls in classes
+    cls: (item, effect) for table in (ITERATORS_OF, _REVERSED) for classes, item, effect in table.values() for cls in classes
 }
 
 #: Iterators that are their own iterator; what a step of these does is unknown.
 _OWN: Final = (types.GeneratorType, map, filter, zip, enumerate)
 
 
-def _any_of(classes: tuple[type, ...]) -> AbstractValue:
+def any_of(classes: tuple[type, ...]) -> AbstractValue:
     found: AbstractValue = Type(classes[0])
     for cls in classes[1:]:
         found = join(found, Type(cls))
@@ -256,14 +232,14 @@ def _any_of(classes: tuple[type, ...]) -> AbstractValue:
 
 def _iter(a: AbstractValue) -> Answer | None:
     cls = class_of(a)
-    if cls in _ITERATORS:
-        return Answer(_any_of(_ITERATORS[cls][0]))
+    if cls in ITERATORS_OF:
+        return Answer(any_of(ITERATORS_OF[cls][0]))
     return Answer(forget(a)) if cls in _STEPS or cls in _OWN else None
 
 
 def _reversed(a: AbstractValue) -> Answer | None:
     cls = class_of(a)
-    return Answer(_any_of(_REVERSED[cls][0]), RAISES if cls is range else PURE) if cls in _REVERSED else None
+    return Answer(any_of(_REVERSED[cls][0]), RAISES if cls is range else PURE) if cls in _REVERSED else None
 
 
 def _next(a: AbstractValue, *default: AbstractValue) -> Answer | None:
@@ -280,133 +256,3 @@ def _next(a: AbstractValue, *default: AbstractValue) -> Answer | None:
 row(CONTAINERS, iter, _iter, False)
 row(CONTAINERS, reversed, _reversed, False)
 row(CONTAINERS, next, _next, False)
-
-# ------------------------------------------------------------------------------------------------- operations of the IR
-
-
-def _hashed(cls: type) -> Any:
-    """A new set or dict: building it hashes and compares its keys."""
-    step = 2 if cls is dict else 1
-    return lambda *items: Answer(Type(cls)) if len(items) % step == 0 and all(map(atomic, items[::step])) else None
-
-
-def _instance(cls: AbstractValue, names: AbstractValue, *values: AbstractValue) -> Answer | None:
-    return Answer(Type(cls.value)) if isinstance(cls, Const) and is_a(cls.value, type) else None
-
-
-def _unpack(iterable: AbstractValue, *counts: AbstractValue) -> Answer | None:
-    """Unpacking of what has no ``__iter__`` of its own."""
-    cls = class_of(iterable)
-    items = items_of(iterable)
-    if items is not None and len(counts) == 1 and counts[0] == Const(len(items)):
-        return Answer(tuple_of(*items))
-    if cls in (list, dict, set, *VIEWS):
-        return Answer(TUPLE, READS | RAISES)
-    return Answer(TUPLE, RAISES) if cls in (tuple, str, bytes, range, frozenset) else None
-
-
-def _checked(value: AbstractValue, *name: AbstractValue) -> Answer:
-    return Answer(value, PURE if class_of(value) not in (None, type(UNBOUND)) else RAISES)
-
-
-_ALWAYS: Final[list[tuple[Any, AbstractValue, Effect]]] = [
-    (operations.make_list, LIST, PURE),
-    (operations.make_cell, Type(types.CellType), PURE),
-    (operations.make_function, Type(types.FunctionType), PURE),
-    (operations.bind, Type(types.MethodType), PURE),
-    (operations.cell_get, ANY, READS | RAISES),
-    (operations.cell_set, NONE, WRITES),
-    (operations.lacks, BOOL, READS),
-    (operations.keeps, BOOL, READS),
-    (operations.own_attribute, ANY, READS),
-    (operations.drop, NONE, WRITES),
-    (operations.load_global, ANY, READS | RAISES),
-    (operations.load_build_class, ANY, READS | RAISES),
-    (operations.load_name, ANY, READS | RAISES),
-    (operations.load_name_or_cell, ANY, READS | RAISES),
-    (operations.delete_name, NONE, WRITES | RAISES),
-    (operations.store_global, NONE, WRITES),
-    (operations.delete_global, NONE, WRITES | RAISES),
-]
-
-
-def _always(result: AbstractValue, effect: Effect) -> Any:
-    return lambda *args: Answer(result, effect)
-
-
-for _fn, _type, _effect in _ALWAYS:
-    row(CONTAINERS, _fn, _always(_type, _effect), False)
-
-row(CONTAINERS, operations.make_tuple, lambda *items: Answer(tuple_of(*items)), False)
-row(CONTAINERS, operations.make_set, _hashed(set), False)
-row(CONTAINERS, operations.make_dict, _hashed(dict), False)
-row(CONTAINERS, operations.make_object, _instance, False)
-row(CONTAINERS, operations.make_stored, _instance, False)
-row(CONTAINERS, operations.make_class, _instance, False)
-row(CONTAINERS, operations.make_class_quietly, _instance, False)
-row(CONTAINERS, operations.is_plain, lambda value: Answer(BOOL), False)
-row(CONTAINERS, operations.unpack, _unpack, False)
-row(CONTAINERS, operations.unpack_star, _unpack, False)
-row(CONTAINERS, operations.check_bound, _checked, False)
-def _made(source: AbstractValue, *position: AbstractValue) -> Answer | None:
-    cls = class_of(source)
-    return Answer(_any_of(_ITERATORS[cls][0])) if cls in (list, tuple, str, bytes) else None
-
-
-_DICT_ITERATORS: Final = {view: _any_of(_ITERATORS[cls][0]) for view, cls in zip(("keys", "values", "items"), VIEWS, strict=True)}
-
-
-def _made_of_dict(source: AbstractValue, position: AbstractValue, view: AbstractValue) -> Answer | None:
-    known = class_of(source) is dict and isinstance(view, Const) and view.value in _DICT_ITERATORS
-    return Answer(_DICT_ITERATORS[view.value], READS | RAISES) if known else None  # type: ignore[attr-defined]
-
-
-def _steppable(value: AbstractValue) -> Answer:
-    cls = class_of(value)
-    return Answer(BOOL if cls is None else Const(any("__next__" in base.__dict__ for base in cls.__mro__)))
-
-
-def _inherits(value: AbstractValue, cls: AbstractValue) -> Answer | None:
-    known = class_of(value)
-    if not isinstance(cls, Const) or not is_a(cls.value, type):
-        return None
-    return Answer(BOOL if known is None else Const(cls.value in known.__mro__))
-
-
-def _type_name(value: AbstractValue) -> Answer:
-    cls = class_of(value)
-    return Answer(STR if cls is None else Const(operations.name_of_class(cls)))
-
-
-def _converted(result: AbstractValue, name: AbstractValue) -> Answer | None:
-    """What a special method gave is taken as it is if it is of the very class."""
-    return Answer(INT) if class_of(result) is int and isinstance(name, Const) and name.value in ("__int__", "__index__") else None
-
-
-row(CONTAINERS, operations.is_iterator, _steppable, True)
-row(CONTAINERS, operations.inherits, _inherits, True)
-row(CONTAINERS, operations.type_name, _type_name, True)
-row(CONTAINERS, operations.converted_to_hash, lambda result: Answer(INT) if class_of(result) is int else None, False)
-row(CONTAINERS, operations.converted, _converted, False)
-row(CONTAINERS, operations.make_iterator, _made, False)
-row(CONTAINERS, operations.make_range_iterator, lambda *bounds: Answer(_any_of(RANGE_ITERATORS)), False)
-row(CONTAINERS, operations.range_step, lambda step: Answer(INT, RAISES) if class_of(step) is int else None, False)
-row(CONTAINERS, operations.range_goes_on, lambda at, stop, step: Answer(BOOL) if {class_of(b) for b in (at, stop, step)} == {int} else None)
-row(CONTAINERS, operations.make_dict_iterator, _made_of_dict, False)
-
-
-def _matches(flag: int) -> Any:
-    """Is a flag of the class set?"""
-
-    def rule(subject: AbstractValue) -> Answer:
-        cls = class_of(subject)
-        return Answer(BOOL if cls is None else Const(bool(cls.__flags__ & flag)))
-
-    return rule
-
-
-row(CONTAINERS, operations.match_sequence, _matches(1 << 5), True)
-row(CONTAINERS, operations.match_mapping, _matches(1 << 6), True)
-row(CONTAINERS, operations.match_keys, lambda d, k: Answer(join(TUPLE, NONE), READS | RAISES) if class_of(d) is dict and atomic(k) else None, False)
-row(CONTAINERS, operations.list_extend, signatures("list container -> none wr"), False)
-row(CONTAINERS, operations.dict_update, signatures("dict dict -> none wr"), False)

@@ -6,7 +6,8 @@ from typing import Any, Final
 from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Const, Items, Partial, Type, join
 from hovis.library.core import Library
-from hovis.library.language.signature_language import Answer, class_of, row
+from hovis.library.language.signatures.signature_language import Answer, row
+from hovis.library.language.signatures.type_queries import class_of
 
 ITEMIZED: Final = Library("items")
 

@@ -5,7 +5,7 @@ import math
 from typing import Any, Final
 
 from hovis.library.core import Library
-from hovis.library.language.signature_language import rows
+from hovis.library.language.signatures.signature_language import rows
 
 MATH: Final = Library("math")
 

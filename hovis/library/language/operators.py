@@ -10,131 +10,31 @@ from hovis.lattice import ANY, AbstractValue, Const, Items, Type, join
 from hovis.lattice import Any as AnyType
 from hovis.lattice.constants import ATOMS
 from hovis.library.core import Library
-from hovis.library.language.signature_language import (
-    ANYTHING,
+from hovis.library.language.arithmetic import RANK, binary_power, bitwise, common, divided, shifted, subtract, truediv, united
+from hovis.library.language.signatures.fold_limits import MAX_BITS, MAX_SIZE, short, small
+from hovis.library.language.signatures.signature_language import ANYTHING, Answer, Rule, first_of, row, rows, signatures
+from hovis.library.language.signatures.type_queries import (
     BOOL,
-    COMPLEX,
-    FLOAT,
     INT,
     LIST,
-    MAX_BITS,
     MAX_PARTS,
-    MAX_SIZE,
     PURE,
     RAISES,
     READS,
     STR,
     TUPLE,
-    Answer,
-    Rule,
     atomic,
     class_of,
-    first_of,
     items_of,
     looking_at,
     moderate,
     part,
-    row,
-    rows,
-    short,
-    signatures,
-    small,
     solid,
     tuple_of,
     values_of,
 )
 
 OPERATORS: Final = Library("operators")
-
-# ------------------------------------------------------------------------------------------------- numbers
-
-#: The order in which the types of numbers absorb each other.
-_RANK: Final[dict[type | None, int]] = {bool: 0, int: 1, float: 2, complex: 3}
-_BY_RANK: Final = (INT, INT, FLOAT, COMPLEX)
-
-
-def common(a: AbstractValue, b: AbstractValue) -> Answer | None:
-    """The type of number that a and b are converted to; an int may be too large for it."""
-    one, other = _RANK.get(class_of(a)), _RANK.get(class_of(b))
-    if one is None or other is None:
-        return None
-    rank = max(one, other)
-    fits = rank < 2 or all(r != 1 or moderate(x) for r, x in ((one, a), (other, b)))
-    return Answer(_BY_RANK[rank], PURE if fits else RAISES)
-
-
-def nonzero(a: AbstractValue) -> bool:
-    """Is a a known number other than 0?"""
-    return isinstance(a, Const) and class_of(a) in _RANK and a.value != 0
-
-
-def _divided(a: AbstractValue, b: AbstractValue) -> Answer | None:
-    """``//`` and ``%``: there are none of complex numbers."""
-    found = common(a, b)
-    if found is None or found.type is COMPLEX:
-        return None
-    return found if nonzero(b) else Answer(found.type, RAISES)
-
-
-def _truediv(a: AbstractValue, b: AbstractValue) -> Answer | None:
-    found = common(a, b)
-    if found is None:
-        return None
-    known = nonzero(b) and (found.type is FLOAT or class_of(a) is bool)
-    return Answer(FLOAT if found.type is INT else found.type, found.effect if known else RAISES)
-
-
-def divmod_(a: AbstractValue, b: AbstractValue) -> Answer | None:
-    """``divmod``: both parts."""
-    found = _divided(a, b)
-    return found and Answer(tuple_of(found.type, found.type), found.effect)
-
-
-def _power(a: AbstractValue, b: AbstractValue) -> Answer | None:
-    """``**``: an int may become a float (negative exponent), a float may become complex (negative base)."""
-    found = common(a, b)
-    if found is None:
-        return None
-    if found.type is INT:
-        if class_of(b) is bool or (isinstance(b, Const) and b.value >= 0):  # type: ignore[operator]
-            return found
-        return Answer(FLOAT if isinstance(b, Const) else join(INT, FLOAT), RAISES)
-    if found.type is FLOAT and class_of(b) is float and not (isinstance(b, Const) and b.value.is_integer()):  # type: ignore[attr-defined]
-        return Answer(join(FLOAT, COMPLEX), RAISES)
-    return Answer(found.type, RAISES)
-
-
-def power(a: AbstractValue, b: AbstractValue, modulus: AbstractValue | None = None) -> Answer | None:
-    """``pow`` with two or three arguments."""
-    if modulus is None or class_of(modulus) is type(None):
-        return _power(a, b)
-    return Answer(INT, RAISES) if all(class_of(x) in (int, bool) for x in (a, b, modulus)) else None
-
-
-def _shifted(a: AbstractValue, b: AbstractValue) -> Answer | None:
-    if class_of(a) not in (int, bool) or class_of(b) not in (int, bool):
-        return None
-    known = class_of(b) is bool or (moderate(b) and b.value >= 0)  # type: ignore[attr-defined]
-    return Answer(INT, PURE if known else RAISES)
-
-
-def _bitwise(a: AbstractValue, b: AbstractValue) -> Answer | None:
-    classes = {class_of(a), class_of(b)}
-    if classes == {bool}:
-        return Answer(BOOL)
-    if classes <= {set, frozenset}:
-        return Answer(Type(class_of(a) or set), PURE if atomic(a) and atomic(b) else ANYTHING)
-    return Answer(INT) if classes <= {bool, int} else None
-
-
-def _united(a: AbstractValue, b: AbstractValue) -> Answer | None:
-    return Answer(Type(dict), ANYTHING) if class_of(a) is class_of(b) is dict else _bitwise(a, b)
-
-
-def _subtract(a: AbstractValue, b: AbstractValue) -> Answer | None:
-    if class_of(a) in (set, frozenset) and class_of(b) in (set, frozenset):
-        return Answer(Type(class_of(a) or set), PURE if atomic(a) and atomic(b) else ANYTHING)
-    return common(a, b)
 
 
 # ------------------------------------------------------------------------------------------------- sequences
@@ -247,7 +147,6 @@ CONTAINS: Final = signatures(
 
 # ------------------------------------------------------------------------------------------------- comparison, truth
 
-
 #: Classes whose ``==`` gives a bool or NotImplemented, whatever the other is.
 _HONEST: Final = frozenset({*ATOMS, tuple, list, dict, set, frozenset})
 
@@ -262,7 +161,7 @@ def _ordered(a: AbstractValue, b: AbstractValue) -> Answer | None:
     one, other = class_of(a), class_of(b)
     if one in (set, frozenset) and other in (set, frozenset) and not (atomic(a) and atomic(b)):
         return Answer(BOOL, ANYTHING)
-    if _RANK.get(one, 3) < 3 and _RANK.get(other, 3) < 3:
+    if RANK.get(one, 3) < 3 and RANK.get(other, 3) < 3:
         return Answer(BOOL)
     if one is not other or one not in (str, bytes, tuple, frozenset, list, set) or not (solid(a) and solid(b)):
         return None
@@ -394,23 +293,23 @@ def _fold_contains(a: Any, item: Any) -> bool:
 
 ADD: Final = first_of(common, _concatenated)
 MULTIPLY: Final = first_of(common, _repeated)
-MODULO: Final = first_of(_divided, _formatted)
+MODULO: Final = first_of(divided, _formatted)
 _LIST_EXTENDED: Final = signatures("list list|tuple|str|bytes|range|dict|set|frozenset -> list wr")
 _LIST_REPEATED: Final = signatures("list index -> list w!")
 
 _BINARY: Final[list[tuple[str, Rule, Callable[..., bool]]]] = [
     ("add", ADD, small),
-    ("sub", _subtract, small),
+    ("sub", subtract, small),
     ("mul", MULTIPLY, _fold_product),
-    ("truediv", _truediv, small),
-    ("floordiv", _divided, small),
+    ("truediv", truediv, small),
+    ("floordiv", divided, small),
     ("mod", MODULO, fold_percent),
-    ("pow", _power, fold_power),
-    ("lshift", _shifted, _fold_shift),
-    ("rshift", _shifted, small),
-    ("and_", _bitwise, small),
-    ("or_", _united, small),
-    ("xor", _bitwise, small),
+    ("pow", binary_power, fold_power),
+    ("lshift", shifted, _fold_shift),
+    ("rshift", shifted, small),
+    ("and_", bitwise, small),
+    ("or_", united, small),
+    ("xor", bitwise, small),
     ("concat", _concatenated, small),
 ]
 
@@ -462,4 +361,3 @@ rows(
 )
 row(OPERATORS, operator.invert, lambda a: Answer(INT) if class_of(a) is int else None)  # of a bool: deprecated, it warns
 row(OPERATORS, operator.abs, ABS)
-

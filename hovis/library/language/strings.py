@@ -9,24 +9,9 @@ from hovis.ir import operations
 from hovis.lattice import AbstractValue, Const
 from hovis.library.core import Library
 from hovis.library.language.operators import narrow
-from hovis.library.language.signature_language import (
-    ANYTHING,
-    MAX_SIZE,
-    PURE,
-    RAISES,
-    READS,
-    STR,
-    Answer,
-    Fold,
-    class_of,
-    looking_at,
-    printable,
-    row,
-    rows,
-    short,
-    small,
-    solid,
-)
+from hovis.library.language.signatures.fold_limits import MAX_SIZE, short, small
+from hovis.library.language.signatures.signature_language import ANYTHING, Answer, Fold, row, rows
+from hovis.library.language.signatures.type_queries import PURE, RAISES, READS, STR, class_of, looking_at, printable, solid
 
 STRINGS: Final = Library("strings")
 

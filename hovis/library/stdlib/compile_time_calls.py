@@ -37,7 +37,7 @@ from hovis.engine.machine.constant_folding import look, virtual
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.values import STRONG, V, labels_of
 from hovis.library.core import Library
-from hovis.library.language.signature_language import short, weight
+from hovis.library.language.signatures.fold_limits import short, weight
 
 AHEAD: Final = Library("ahead")
 

@@ -19,7 +19,7 @@ from hovis.ir.model import Return
 from hovis.lattice import Const
 from hovis.lattice.constants import constant_key, is_immutable, same_constant
 from hovis.library.core import Library, leave, settled
-from hovis.library.language.signature_language import weight
+from hovis.library.language.signatures.fold_limits import weight
 
 CACHES: Final = Library("caches")
 

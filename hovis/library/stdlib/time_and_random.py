@@ -8,7 +8,7 @@ from typing import Any, Final
 from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue
 from hovis.library.core import Library, Primitive
-from hovis.library.language.signature_language import FLOAT, INT, class_of
+from hovis.library.language.signatures.type_queries import FLOAT, INT, class_of
 
 
 def _clock(fn: Callable[[], Any], kind: AbstractValue) -> Primitive:

@@ -39,7 +39,7 @@ def _takes_one_element(cls: type) -> bool:
     return True
 
 
-def _to_python(cls: type, row: Row) -> Row:
+def to_python(cls: type, row: Row) -> Row:
     """``int(x)``, ``float(x)`` of one element: as of the Python number that has its value."""
 
     def convert(low: L, a: Operand, *rest: Operand) -> Operand | None:
@@ -99,4 +99,3 @@ ROWS: Final[dict[Any, Row]] = {
 }  # fmt: skip
 
 TRUTHS: Final[dict[Any, Row]] = {operator.truth: _truth, bool: _truth, operator.not_: _not}
-CONVERSIONS: Final = _to_python

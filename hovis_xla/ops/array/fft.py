@@ -19,8 +19,6 @@ from hovis_xla.ops.array.elementwise import conjugate
 from hovis_xla.ops.array.manipulation import array, as_array, sizes
 from hovis_xla.ops.scalar.python_numbers import L, Row
 
-#: The transforms that go forward: all others divide by the length, unless they are told otherwise.
-_FORWARD: Final = frozenset({np.fft.fft, np.fft.rfft, np.fft.hfft})
 _SWAPPED: Final = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
 #: So many axes XLA transforms in one operation, and so many frequencies are written out as a constant.
 _ONE_OPERATION: Final = 3

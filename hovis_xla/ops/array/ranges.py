@@ -114,10 +114,7 @@ ROWS: Final[dict[Any, Row]] = {
     np.result_type: _result_type,
     **{
         fn: constant(fn)
-        for fn in (
-            np.hamming, np.hanning, np.bartlett, np.blackman, np.kaiser, np.tril_indices, np.triu_indices, np.diag_indices, np.fft.fftfreq,
-            np.fft.rfftfreq,
-        )
+        for fn in (np.hamming, np.hanning, np.bartlett, np.blackman, np.kaiser, np.tril_indices, np.triu_indices, np.diag_indices)
     },
     np.eye: _EYE, np.identity: _identity, np.tri: _matrix(np.tri, "LE"), np.indices: _indices, type(np.mgrid).__getitem__: _grid,
 }  # fmt: skip

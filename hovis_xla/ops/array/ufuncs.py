@@ -376,7 +376,7 @@ MIXED: Final[dict[Any, Row]] = {fn: operator_row(fn, u) for fn, u in OPERATORS.i
 
 ROWS: Final[dict[Any, Row]] = {
     **{u: ufunc_row(u) for u in [*UFUNCS, *PAIRS, np.divmod]},
-    np.where: where, np.clip: clip,
+    np.clip: clip,
     **dict.fromkeys((np.ndarray.clip, np.generic.clip), lambda low, a, min=NONE, max=NONE: clip(low, a, min, max)),
     np.real: _part("real"), np.imag: _part("imag"), np.ndarray.conj: _conjugated, np.ndarray.conjugate: _conjugated, np.generic.conj: _conjugated,
     np.generic.conjugate: _conjugated, np.round: _round, np.around: _round, np.ndarray.round: _round, np.generic.round: _round,

@@ -50,10 +50,6 @@ def _alike(x: Any) -> Any:
     return x[()] if is_array(x) and not x.shape else x
 
 
-#: Of each method of quantiles with known positions: the alphas and betas of the formula, or how positions are rounded.
-_CONTINUOUS = {"linear": (1, 1), "weibull": (0, 0), "hazen": (0.5, 0.5), "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8)}
-
-
 def _positions(q: Any, n: int, method: str) -> Any:
     """Where in n ordered elements a quantile is, in floating point; q is known."""
     if method in ("lower", "higher", "nearest", "midpoint", "linear"):

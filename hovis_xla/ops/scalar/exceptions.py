@@ -1,49 +1,13 @@
 """Exceptions that are caught in compiled code: nothing is known of one but its class."""
 
 import builtins
-import operator
 from collections.abc import Callable
 from typing import Any, Final
 
-import numpy as np
-
-from hovis.base import interrupts
 from hovis.ir import operations
 from hovis.lattice.inspection import is_a
-from hovis_xla.emit.values import PYTHON, SCALAR, Known, NotLowerable, Operand, Raised, Struct, Val, raised
+from hovis_xla.emit.values import Known, NotLowerable, Operand, Raised, Struct, raised
 from hovis_xla.ops.scalar.python_numbers import L, Row
-
-#: Python's operators: what types they take does not depend on values.
-_OPERATORS: Final = frozenset(f for f in vars(operator).values() if callable(f))
-_SAMPLES: Final[dict[Any, object]] = {bool: True, int: 1, float: 1.5, complex: 1j}
-
-
-def is_no_use(callee: Any, args: list[Operand], kwargs: dict[str, Operand]) -> bool:
-    """Does an operator (or a function of ``math``) not take operands of these types at all?"""
-    try:
-        known = callee in _OPERATORS or callee in (abs, round, divmod, int, float) or getattr(callee, "__module__", None) == "math"
-    except TypeError:
-        return False
-    if not known or kwargs or not args or len(args) > 2:
-        return False
-    samples: list[object] = []
-    for x in args:
-        if isinstance(x, Val) and x.num.kind in (PYTHON, SCALAR):
-            samples.append(_SAMPLES[x.num.python] if x.num.python else np.ones((), x.num.dtype)[()])
-        elif isinstance(x, Known) and (x.value is None or type(x.value) in (bool, int, float, complex, str, type, tuple)):
-            samples.append(x.value)
-        else:
-            return False
-    if callee in (operator.mul, operator.pow, operator.lshift) and not any(x is None or isinstance(x, type) for x in samples):
-        return False
-    try:
-        callee(*samples)
-    except TypeError:
-        return True
-    except Exception as error:
-        interrupts.let_through(error)
-        return False
-    return False
 
 
 def cls_of(x: Operand) -> type[BaseException] | None:

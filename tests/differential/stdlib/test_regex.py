@@ -10,7 +10,7 @@ import pytest
 import hovis
 from hovis import Any, Int, Str, const
 from hovis.lattice import Const, Refined, contains
-from hovis.library.stdlib import regex
+from hovis.library.stdlib import regex, regex_matches
 from tests.differential.harness.compare import fresh, observe, same
 
 PAIR = re.compile(r"(?P<key>\w+)=(?P<value>\d+)?(?:;(x)|,(y))?")
@@ -184,8 +184,8 @@ def test_what_is_known_of_a_match_holds(pattern):
     for text in TEXTS:
         for found in filter(None, (known.match(text), known.search(text), known.fullmatch(text))):
             for kind in (Refined(re.Match, (known, str, fact)) for fact in (None, found)):
-                assert all(contains(regex.group(kind, Const(n)).type, found.group(n)) for n in range(known.groups + 1))
-                assert all(contains(regex.groups_of(kind, Const(other)).type, found.groups(other)) for other in (None, "-", 3))
+                assert all(contains(regex_matches.group(kind, Const(n)).type, found.group(n)) for n in range(known.groups + 1))
+                assert all(contains(regex_matches.groups_of(kind, Const(other)).type, found.groups(other)) for other in (None, "-", 3))
         for count in (0, 1, 2, -1):
             assert known.subn(shown, text, count) == regex.replaced(known, shown, text, count)
 

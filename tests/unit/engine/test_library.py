@@ -14,11 +14,12 @@ from hovis.ir.operations import unpack
 from hovis.lattice import ANY, Const, Type, Union, join
 from hovis.library.core import Stand
 from hovis.library.language.iterable_models import COMPENSATED, REDUCTIONS
-from hovis.library.language.signature_language import Answer, Signature, memberwise, signatures
+from hovis.library.language.signatures.signature_language import Answer, Signature, memberwise, signatures
 from hovis.library.python import PYTHON
 from hovis.library.stdlib.iterators import ITERATORS
-from hovis.library.stdlib.itertools_ import ITERTOOLS
-from hovis.library.stdlib.itertools_combinatorics import CHOICES
+from hovis.library.stdlib.itertools_.combinatoric import CHOICES
+from hovis.library.stdlib.itertools_.infinite import INFINITE
+from hovis.library.stdlib.itertools_.terminating import ITERTOOLS
 
 warnings.filterwarnings("error")
 
@@ -323,7 +324,7 @@ ARGUMENTS = {
 if hasattr(itertools, "batched"):
     ARGUMENTS[itertools.batched] = ([iterables, sizes], {})
 
-MODELS = (ITERATORS | ITERTOOLS | CHOICES).models
+MODELS = (ITERATORS | ITERTOOLS | INFINITE | CHOICES).models
 #: The iterators that have a model: made by calling these.
 MAKERS = [fn for fn, model in MODELS.items() if fn is not unpack and (fn in ARGUMENTS or not isinstance(model, Stand))]
 

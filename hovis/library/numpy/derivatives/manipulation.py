@@ -1,115 +1,18 @@
-"""What only puts elements elsewhere: indexing, shapes, joining, and what makes arrays of values."""
+"""What only puts elements elsewhere: shapes, joining, choices, and what makes arrays of values."""
 
 import builtins
 import math
-import operator
 from typing import Any
 
 import numpy as np
 
-from hovis.library.numpy.adjoints.cotangents import updated, zero_tape
 from hovis.library.numpy.adjoints.tangents import fitted, in_a_row, rank_of, shape_of, shared_out, spread, zeros_like
+from hovis.library.numpy.derivatives.indexing import scattered, taken
 from hovis.library.numpy.rules.manipulation import in_shape
 from hovis.library.tables.derivatives import Rule, constant, defined, linear, pull, push
 
 _fn: Any
 
-# ------------------------------------------------------------------------------------------------- items
-
-
-def _getitem(g: Any, y: Any, x: Any, index: Any) -> Any:
-    if isinstance(x, tuple | list):
-        return tuple([g if k == index % len(x) else None for k in range(len(x))])
-    return scattered(g, x, index)
-
-
-def scattered(g: Any, x: Any, index: Any) -> Any:
-    """Zeros like x, with g added at an index."""
-    made = zeros_like(x)
-    if is_basic(index):
-        made[index] = g
-    else:
-        np.add.at(made, index, g)
-    return made
-
-
-def is_basic(index: Any) -> bool:
-    """Is every element meant at most once?"""
-    parts = index if isinstance(index, tuple) else (index,)
-    once = [part is None or part is Ellipsis or isinstance(part, int | slice | np.integer) or is_mask(part) for part in parts]
-    return all(once)
-
-
-def is_mask(part: Any) -> bool:
-    """Is it an array of bools?"""
-    return isinstance(part, np.ndarray) and part.dtype.kind == "b"
-
-
-def _getitem_push(t: Any, y: Any, x: Any, index: Any) -> Any:
-    return t[index]
-
-
-pull(operator.getitem, _getitem)
-push(operator.getitem, _getitem_push)
-
-constant(zero_tape)
-
-pull(updated, lambda g, y, x, index, value: updated(g, index, 0.0), None, lambda g, y, x, index, value: fitted(g[index], value))
-push(updated, lambda t, y, x, index, value: updated(t, index, 0.0), None, lambda t, y, x, index, value: updated(zeros_like(y), index, t))
-
-
-def _take(g: Any, y: Any, a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
-    size = a.size if axis is None else a.shape[axis]
-    if mode == "wrap":
-        indices = np.mod(indices, size)
-    elif mode == "clip":
-        indices = np.clip(indices, 0, size - 1)
-    if axis is None:
-        return np.reshape(scattered(g, np.reshape(a, (-1,)), indices), a.shape)
-    return scattered(g, a, (slice(None),) * (axis % a.ndim) + (indices,))
-
-
-linear((np.take, np.ndarray.take), lambda g, y, a, indices, *rest, **named: _take(g, y, a, np.asarray(indices), *rest, **named))
-
-
-def _along(a: Any, indices: Any, axis: int) -> Any:
-    """The index of what ``take_along_axis`` takes."""
-    found = []
-    for k in range(a.ndim):
-        if k == axis % a.ndim:
-            found.append(indices)
-        else:
-            shape = [1] * a.ndim
-            shape[k] = indices.shape[k]
-            found.append(np.reshape(np.arange(indices.shape[k]), shape))
-    return tuple(found)
-
-
-def _take_along_axis(g: Any, y: Any, a: Any, indices: Any, axis: Any = -1) -> Any:
-    if axis is None:
-        return np.reshape(scattered(g, np.reshape(a, (-1,)), indices), a.shape)
-    return scattered(g, a, _along(a, indices, axis))
-
-
-linear(np.take_along_axis, _take_along_axis)
-
-
-def _sort(g: Any, y: Any, a: Any, axis: Any = -1, kind: Any = None, order: Any = None, **named: Any) -> Any:
-    if axis is None:
-        return np.reshape(scattered(g, np.reshape(a, (-1,)), np.argsort(np.reshape(a, (-1,)))), a.shape)
-    return scattered(g, a, _along(a, np.argsort(a, axis=axis), axis))
-
-
-def _sort_push(t: Any, y: Any, a: Any, axis: Any = -1, kind: Any = None, order: Any = None, **named: Any) -> Any:
-    if axis is None:
-        return np.reshape(t, (-1,))[np.argsort(np.reshape(a, (-1,)))]
-    return np.take_along_axis(t, np.argsort(a, axis=axis), axis)
-
-
-pull(np.sort, _sort)
-push(np.sort, _sort_push)
-pull(np.partition, lambda g, y, a, kth, axis=-1, **named: scattered(g, a, _along(a, np.argpartition(a, kth, axis=axis), axis)))
-push(np.partition, lambda t, y, a, kth, axis=-1, **named: np.take_along_axis(t, np.argpartition(a, kth, axis=axis), axis))
 
 # ------------------------------------------------------------------------------------------------- shapes
 
@@ -194,7 +97,7 @@ def _repeated(x: Any, repeats: Any, axis: Any) -> Any:
 
 
 def _repeat(g: Any, y: Any, a: Any, repeats: Any, axis: Any = None) -> Any:
-    return _take(g, y, a, _repeated(a, repeats, axis), axis)
+    return taken(g, y, a, _repeated(a, repeats, axis), axis)
 
 
 linear((np.repeat, np.ndarray.repeat), _repeat)
@@ -316,6 +219,7 @@ def _mesh_push(k: int, t: Any, y: Any, xs: Any, indexing: str = "xy", **named: A
 pull(np.broadcast_arrays, every=lambda k, g, y, *xs, **named: None if g[k] is None else fitted(g[k], xs[k]))
 push(np.broadcast_arrays, every=lambda k, t, y, *xs, **named: tuple([np.broadcast_to(t, one.shape) if j == k else zeros_like(one) for j, one in enumerate(y)]))
 
+
 # ------------------------------------------------------------------------------------------------- arrays of values
 
 
@@ -410,6 +314,7 @@ def _attribute_push(t: Any, y: Any, x: Any, name: str) -> Any:
 pull(getattr, _attribute)
 push(getattr, _attribute_push)
 
+
 # ------------------------------------------------------------------------------------------------- choices
 
 
@@ -440,12 +345,12 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 
 defined(np.select, select)
 defined((np.choose, np.ndarray.choose), choose)
-pull(np.compress, None, lambda g, y, c, a, axis=None, **named: _take(g, y, a, np.flatnonzero(c), axis))
+pull(np.compress, None, lambda g, y, c, a, axis=None, **named: taken(g, y, a, np.flatnonzero(c), axis))
 push(np.compress, None, lambda t, y, c, a, axis=None, **named: np.compress(c, t, axis=axis))
-linear(np.ndarray.compress, lambda g, y, a, c, axis=None, **named: _take(g, y, a, np.flatnonzero(c), axis))
-pull(np.extract, None, lambda g, y, c, a: _take(g, y, a, np.flatnonzero(c)))
+linear(np.ndarray.compress, lambda g, y, a, c, axis=None, **named: taken(g, y, a, np.flatnonzero(c), axis))
+pull(np.extract, None, lambda g, y, c, a: taken(g, y, a, np.flatnonzero(c)))
 push(np.extract, None, lambda t, y, c, a: np.extract(c, t))
-linear(np.delete, lambda g, y, a, obj, axis=None: _take(g, y, a, np.delete(np.arange(a.size if axis is None else a.shape[axis]), obj), axis))
+linear(np.delete, lambda g, y, a, obj, axis=None: taken(g, y, a, np.delete(np.arange(a.size if axis is None else a.shape[axis]), obj), axis))
 
 constant(
     np.zeros, np.ones, np.empty, np.zeros_like, np.ones_like, np.empty_like, np.arange, np.eye, np.identity, np.tri, np.indices, np.shape, np.size,

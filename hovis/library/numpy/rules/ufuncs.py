@@ -13,7 +13,7 @@ from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Array, Const, Partial, Type, forget, join
 from hovis.lattice.inspection import is_a
 from hovis.library.core import Primitive
-from hovis.library.language.signature_language import class_of
+from hovis.library.language.signatures.type_queries import class_of
 from hovis.library.numpy.types import shapes
 from hovis.library.numpy.types.arrays import (
     COMPUTES,

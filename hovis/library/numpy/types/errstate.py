@@ -12,7 +12,7 @@ import numpy as np
 from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Const, Refined, Type
 from hovis.library.core import Primitive
-from hovis.library.language.signature_language import NONE, class_of
+from hovis.library.language.signatures.type_queries import NONE, class_of
 
 #: Private to NumPy, and missing where it keeps its state in another way: then the calls are what they are to everybody.
 MAKE: Final[Any] = getattr(np._core.umath, "_make_extobj", None)  # type: ignore[attr-defined]

@@ -14,7 +14,8 @@ from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Array, Type
 from hovis.library.core import Library, Primitive
 from hovis.library.language.builtins import BUILTINS
-from hovis.library.language.signature_language import ANYTHING, STR, class_of
+from hovis.library.language.signatures.signature_language import ANYTHING
+from hovis.library.language.signatures.type_queries import STR, class_of
 from hovis.library.language.strings import STRINGS
 from hovis.library.numpy.types.arrays import is_scalar
 

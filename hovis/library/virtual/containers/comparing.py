@@ -16,7 +16,7 @@ from hovis.engine.state.type_lookup import is_python_class
 from hovis.engine.state.values import Dyn, Known, Ref, V, labels_of
 from hovis.lattice.constants import is_immutable
 from hovis.library.language import container_models
-from hovis.library.language.signature_language import atomic
+from hovis.library.language.signatures.type_queries import atomic
 from hovis.library.virtual.base import Args, Named, action, as_constant, own, use
 
 #: Of more elements than this no model is traced through.

@@ -17,7 +17,7 @@ from hovis.ir.model import Effect
 from hovis.lattice import Type
 from hovis.lattice.inspection import is_a
 from hovis.library.language import container_models
-from hovis.library.language.signature_language import small
+from hovis.library.language.signatures.fold_limits import small
 from hovis.library.virtual.base import Args, Named, action, use
 from hovis.library.virtual.containers.comparing import FEW, user_code
 

@@ -12,31 +12,16 @@ Several rows of the same name are tried in order.  Kinds stand for *exact* class
 an effect: ``index`` and ``real`` raise OverflowError for an int that is too large, unless it is known to be small.
 """
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any as Anything
 from typing import Final, NamedTuple
 
 from hovis.ir.model import Effect
-from hovis.lattice import ANY, AbstractValue, Const, Items, Partial, Type, Union, forget, join
-from hovis.lattice.constants import ATOMS
+from hovis.lattice import ANY, AbstractValue, Const, Partial, Type, Union, join
 from hovis.library.core import Library, Primitive
-
-PURE: Final = Effect.PURE
-READS: Final = Effect.READS
-WRITES: Final = Effect.WRITES
-RAISES: Final = Effect.RAISES
-
-INT: Final = Type(int)
-FLOAT: Final = Type(float)
-BOOL: Final = Type(bool)
-COMPLEX: Final = Type(complex)
-STR: Final = Type(str)
-BYTES: Final = Type(bytes)
-NONE: Final = Type(type(None))
-TUPLE: Final = Type(tuple)
-LIST: Final = Type(list)
+from hovis.library.language.signatures.fold_limits import small
+from hovis.library.language.signatures.type_queries import PURE, RAISES, READS, WRITES, atomic, class_of, flat, looking_at, moderate, printable, solid, tuple_of
 
 
 class Answer(NamedTuple):
@@ -47,131 +32,6 @@ class Answer(NamedTuple):
 
 
 Rule = Callable[..., Answer | None]
-
-
-# ------------------------------------------------------------------------------------------------- asking types
-
-
-def class_of(a: AbstractValue) -> type | None:
-    """The exact class of all values that fit a, if it is one."""
-    if isinstance(a, Const):
-        return type(a.value)
-    return a.cls if isinstance(a, Type | Partial) else None
-
-
-def is_atomic(value: object, budget: int = 1000) -> bool:
-    """Is value of exact builtin types without user code, all the way down: atoms, and tuples and frozensets of them?
-
-    What is larger than the budget counts as unknown.
-    """
-    todo: list[Anything] = [value]
-    while todo and (budget := budget - 1) > 0:
-        item = todo.pop()
-        kind = type(item)
-        if kind in ATOMS:
-            continue
-        if kind is tuple or kind is frozenset:
-            todo.extend(item)
-        else:
-            return False
-    return not todo
-
-
-def atomic(a: AbstractValue) -> bool:
-    """Does no operation on a run user code or read mutable memory?"""
-    if isinstance(a, Const):
-        return is_atomic(a.value)
-    if isinstance(a, Partial):
-        return a.cls is tuple and all(map(atomic, a.parts))
-    if isinstance(a, Union):
-        return all(map(atomic, a.members))
-    return isinstance(a, Type) and a.cls in ATOMS
-
-
-#: Containers of the trace that rules are told the parts of.
-_HELD: Final = (tuple, list, dict)
-
-
-def solid(a: AbstractValue) -> bool:
-    """Does no operation on a run user code: an atom, or a container of the trace with nothing else in it?"""
-    if isinstance(a, Partial):
-        return a.cls in _HELD and all(map(solid, a.parts)) and (a.cls is not dict or all(map(is_atomic, a.keys)))
-    return atomic(a)
-
-
-def flat(a: AbstractValue) -> bool:
-    """Is a a container of the trace, of atoms?"""
-    return isinstance(a, Partial) and a.cls in _HELD and all(map(atomic, a.parts)) and (a.cls is not dict or all(map(is_atomic, a.keys)))
-
-
-def looking_at(*values: AbstractValue) -> Effect:
-    """What it is to look at all of these: reading, if one can change."""
-    return READS if any(isinstance(a, Partial) and (a.cls is not tuple or looking_at(*a.parts)) for a in values) else PURE
-
-
-def moderate(a: AbstractValue) -> bool:
-    """Is a an int that converts to float and to an index without overflow?"""
-    if class_of(a) is bool:
-        return True
-    return isinstance(a, Const) and type(a.value) is int and -sys.maxsize <= a.value <= sys.maxsize
-
-
-#: Of more parts than this no common type is worked out.
-MAX_PARTS: Final = 64
-
-
-def values_of(a: AbstractValue) -> AbstractValue:
-    """What is known of an unknown value of a dict, or item of a list: of one of the trace that holds atoms alone."""
-    if isinstance(a, Items):
-        return a.items
-    if not isinstance(a, Partial) or not a.parts or len(a.parts) > MAX_PARTS or not flat(a):
-        return ANY
-    found = part(a.parts[0])
-    for one in a.parts[1:]:
-        found = join(found, part(one))
-    return found
-
-
-def printable(a: AbstractValue) -> bool:
-    """Does conversion of a to text never raise?  An int may have more digits than ``sys.get_int_max_str_digits()``."""
-    if isinstance(a, Const):
-        return is_atomic(a.value) and _few_digits(a.value)
-    if isinstance(a, Partial):
-        return all(map(printable, a.parts)) and (a.cls is not dict or all(is_atomic(k) and _few_digits(k) for k in a.keys))
-    if isinstance(a, Union):
-        return all(map(printable, a.members))
-    return isinstance(a, Type) and a.cls in ATOMS - {int, range}
-
-
-#: An int of so many bits has fewer digits than the least limit that can be set (640).
-FEW_BITS: Final = 2100
-
-
-def _few_digits(value: object) -> bool:
-    if isinstance(value, tuple | frozenset):
-        return all(map(_few_digits, value))
-    if isinstance(value, range):
-        return _few_digits((value.start, value.stop, value.step))
-    return not isinstance(value, int) or value.bit_length() <= FEW_BITS
-
-
-def part(a: AbstractValue) -> AbstractValue:
-    """What is known of a as a part of something: no constants."""
-    return forget(a) if isinstance(a, Const) else a
-
-
-def tuple_of(*parts: AbstractValue) -> Partial:
-    """The type of a tuple with these parts."""
-    return Partial(tuple, range(len(parts)), map(part, parts))
-
-
-def items_of(a: AbstractValue) -> tuple[AbstractValue, ...] | None:
-    """What is known of the items of a tuple, if their number is known."""
-    if isinstance(a, Partial) and a.cls is tuple:
-        return a.parts
-    if isinstance(a, Const) and type(a.value) is tuple:
-        return tuple(map(Const, a.value))
-    return None
 
 
 # ------------------------------------------------------------------------------------------------- kinds
@@ -391,63 +251,6 @@ def memberwise(rule: Rule) -> Rule:
 
 def _members(a: AbstractValue) -> Iterable[AbstractValue]:
     return a.members if isinstance(a, Union) else (a,)
-
-
-# ------------------------------------------------------------------------------------------------- what may be folded
-
-#: Units of work that are done at trace time: about a millisecond.
-LIMIT: Final = 50_000
-#: Characters or items of a result that is computed at trace time.
-MAX_SIZE: Final = 500_000
-#: Bits of an int that takes part in arithmetic at trace time.
-MAX_BITS: Final = 32_768
-
-
-def weight(*values: object) -> int:
-    """How much work it is to walk through values; more than LIMIT is given as such."""
-    total = 0
-    todo: list[Anything] = list(values)
-    while todo and total <= LIMIT:
-        item = todo.pop()
-        kind = type(item)
-        if kind is int:
-            total += 1 if item.bit_length() <= MAX_BITS else LIMIT
-        elif kind is str or kind is bytes or kind is range:
-            total += 1 + size_of(item)
-        elif kind in (tuple, list, set, frozenset):
-            total += 1 + len(item)
-            todo.extend(item if len(item) <= LIMIT else ())
-        elif kind is dict:
-            todo += [list(item), list(item.values())]
-        total += 1
-    return total
-
-
-def size_of(value: Anything) -> int:
-    """The length of a sequence, at most LIMIT + 1."""
-    if type(value) is range:
-        return min(LIMIT + 1, max(0, (value.stop - value.start) // value.step + 1))
-    return min(LIMIT + 1, len(value))
-
-
-def small(*values: object, **named: object) -> bool:
-    """Is an operation whose work grows with the size of these values quickly done?"""
-    return weight(*values, *named.values()) <= LIMIT
-
-
-def short(*values: object, **named: object) -> bool:
-    """The same where ints are turned to text or back: quadratic, and limited by a setting that may change."""
-    return small(*values, **named) and _all_short((values, tuple(named.values())))
-
-
-def _all_short(value: Anything) -> bool:
-    if type(value) is int:
-        return bool(value.bit_length() <= FEW_BITS)
-    if type(value) is range:
-        return _all_short((value.start, value.stop, value.step))
-    if type(value) in (tuple, list, set, frozenset):
-        return all(map(_all_short, value))
-    return type(value) is not dict
 
 
 # ------------------------------------------------------------------------------------------------- rows

@@ -1,150 +1,14 @@
-"""Linear algebra: solutions, inverses, determinants, decompositions, norms.  Matrices may come in stacks."""
+"""Decompositions: Cholesky, eigenvalues, singular values, QR.  Matrices may come in stacks."""
 
 from typing import Any
 
 import numpy as np
 
 from hovis.errors import Declined
-from hovis.library.numpy.adjoints.tangents import conjugate, fitted, is_complex, zeros_like
-from hovis.library.numpy.derivatives.contractions import swapped
-from hovis.library.tables.derivatives import constant, defined, pull, push
-
-inv: Any = np.linalg.inv
-
-
-def _of(g: Any, x: Any) -> Any:
-    """A part of a cotangent, or zeros."""
-    return zeros_like(x) if g is None else g
-
-
-def _wide(x: Any) -> Any:
-    """Numbers, one a matrix, to be multiplied by matrices."""
-    return np.expand_dims(np.expand_dims(x, -1), -1) if isinstance(x, np.ndarray) else x
-
-
-def _traces(x: Any) -> Any:
-    return np.trace(x, axis1=-2, axis2=-1)
-
-
-# ------------------------------------------------------------------------------------------------- solutions
-
-
-def _solve_left(g: Any, y: Any, a: Any, b: Any) -> Any:
-    found = np.linalg.solve(swapped(a), g)
-    if b.ndim == 1:
-        return fitted(-(np.expand_dims(found, -1) * conjugate(np.expand_dims(y, -2))), a)
-    return fitted(-np.matmul(found, swapped(y)), a)
-
-
-def _solve_push(t: Any, y: Any, a: Any, b: Any) -> Any:
-    return -np.linalg.solve(a, np.matmul(t, y))
-
-
-pull(np.linalg.solve, _solve_left, lambda g, y, a, b: fitted(np.linalg.solve(swapped(a), g), b))
-push(np.linalg.solve, _solve_push, lambda t, y, a, b: np.linalg.solve(a, t))
-pull(np.linalg.inv, lambda g, y, a: -np.matmul(np.matmul(swapped(y), g), swapped(y)))
-push(np.linalg.inv, lambda t, y, a: -np.matmul(np.matmul(y, t), y))
-pull(np.linalg.det, lambda g, y, a: _wide(g * conjugate(y)) * swapped(inv(a)))
-push(np.linalg.det, lambda t, y, a: y * _traces(np.matmul(inv(a), t)))
-
-
-def _slogdet(g: Any, y: Any, a: Any) -> Any:
-    found = _wide(_of(g[1], y[1])) * swapped(inv(a))
-    if is_complex(a) and g[0] is not None:
-        # the sign turns with the imaginary part of the trace
-        found = found + _wide(np.imag(g[0] * conjugate(y[0]))) * 1j * swapped(inv(a))
-    return found
-
-
-def _slogdet_push(t: Any, y: Any, a: Any) -> Any:
-    change = _traces(np.matmul(inv(a), t))
-    return (y[0] * 1j * np.imag(change) if is_complex(a) else zeros_like(y[0]), np.real(change))
-
-
-pull(np.linalg.slogdet, _slogdet)
-push(np.linalg.slogdet, _slogdet_push)
-
-
-def power(a: Any, n: int) -> Any:
-    """``np.linalg.matrix_power`` by squaring."""
-    if n == 0:
-        return a * 0.0 + np.eye(a.shape[-1])
-    if n < 0:
-        return power(inv(a), -n)
-    found = None
-    while n:
-        if n % 2:
-            found = a if found is None else np.matmul(found, a)
-        n = n // 2
-        if n:
-            a = np.matmul(a, a)
-    return found
-
-
-def multi_dot(arrays: Any, out: Any = None) -> Any:
-    """``np.linalg.multi_dot``, from the left."""
-    found = arrays[0]
-    for k in range(1, len(arrays)):
-        found = np.matmul(found, arrays[k])
-    return found
-
-
-def _pinv(g: Any, y: Any, a: Any, *rest: Any, **named: Any) -> Any:
-    rows, columns = np.eye(a.shape[-2]) - np.matmul(a, y), np.eye(a.shape[-1]) - np.matmul(y, a)
-    yh, gh = swapped(y), swapped(g)
-    return -np.matmul(np.matmul(yh, g), yh) + np.matmul(np.matmul(rows, gh), np.matmul(y, yh)) + np.matmul(np.matmul(np.matmul(yh, y), gh), columns)
-
-
-def _pinv_push(t: Any, y: Any, a: Any, *rest: Any, **named: Any) -> Any:
-    rows, columns = np.eye(a.shape[-2]) - np.matmul(a, y), np.eye(a.shape[-1]) - np.matmul(y, a)
-    yh, th = swapped(y), swapped(t)
-    return -np.matmul(np.matmul(y, t), y) + np.matmul(np.matmul(np.matmul(y, yh), th), rows) + np.matmul(np.matmul(np.matmul(columns, th), yh), y)
-
-
-defined(np.linalg.matrix_power, power)
-defined(np.linalg.multi_dot, multi_dot)
-pull(np.linalg.pinv, _pinv)
-push(np.linalg.pinv, _pinv_push)
-defined(np.linalg.tensorinv, lambda a, ind=2: np.reshape(inv(np.reshape(a, (_size(a.shape[:ind]), _size(a.shape[ind:])))), a.shape[ind:] + a.shape[:ind]))
-defined(np.linalg.tensorsolve, lambda a, b, axes=None: np.reshape(np.linalg.solve(np.reshape(a, (b.size, b.size)), np.reshape(b, (-1,))), a.shape[b.ndim :]))
-
-
-def _size(shape: Any) -> int:
-    found = 1
-    for n in shape:
-        found = found * n
-    return found
-
-
-pull(
-    np.linalg.lstsq,
-    lambda g, y, a, b, *rest, **named: _lstsq_left(g, y, a, b),
-    lambda g, y, a, b, *rest, **named: _lstsq_right(g, y, a, b),
-)
-push(
-    np.linalg.lstsq,
-    lambda t, y, a, b, *rest, **named: (np.matmul(_pinv_push(t, inverse(a), a), b), None, None, None),
-    lambda t, y, a, b, *rest, **named: (np.matmul(inverse(a), t), None, None, None),
-)
-
-
-def inverse(a: Any) -> Any:
-    """The pseudo-inverse."""
-    return np.linalg.pinv(a)
-
-
-def _lstsq_left(g: Any, y: Any, a: Any, b: Any) -> Any:
-    if g[0] is None:
-        return zeros_like(a)
-    back = np.expand_dims(g[0], -1) * conjugate(np.expand_dims(b, 0)) if b.ndim == 1 else np.matmul(g[0], swapped(b))
-    return _pinv(back, inverse(a), a)
-
-
-def _lstsq_right(g: Any, y: Any, a: Any, b: Any) -> Any:
-    return zeros_like(b) if g[0] is None else np.matmul(swapped(inverse(a)), g[0])
-
-
-# ------------------------------------------------------------------------------------------------- decompositions
+from hovis.library.numpy.adjoints.tangents import conjugate, fitted, zeros_like
+from hovis.library.numpy.derivatives.linear_algebra.contractions import swapped
+from hovis.library.numpy.derivatives.linear_algebra.solutions import or_zeros
+from hovis.library.tables.derivatives import pull, push
 
 
 def _lower(x: Any) -> Any:
@@ -183,7 +47,7 @@ def _apart(w: Any) -> Any:
 
 def _eigh(g: Any, y: Any, a: Any, UPLO: str = "L") -> Any:
     w, v = y[0], y[1]
-    middle = np.expand_dims(_of(g[0], w), -1) * np.eye(w.shape[-1])
+    middle = np.expand_dims(or_zeros(g[0], w), -1) * np.eye(w.shape[-1])
     if g[1] is not None:
         middle = middle + _apart(w) * np.matmul(swapped(v), g[1])
     return _one_triangle(np.matmul(np.matmul(v, middle), swapped(v)), UPLO)
@@ -219,7 +83,7 @@ push(np.linalg.eigvalsh, lambda t, y, a, UPLO="L": _eigh_push(t, np.linalg.eigh(
 def _eig(g: Any, y: Any, a: Any) -> Any:
     w, v = y[0], y[1]
     back = swapped(v)
-    middle = np.expand_dims(_of(g[0], w), -1) * np.eye(w.shape[-1])
+    middle = np.expand_dims(or_zeros(g[0], w), -1) * np.eye(w.shape[-1])
     if g[1] is not None:
         inner = np.matmul(back, g[1])
         fixed = np.matmul(np.matmul(back, v), np.real(inner) * np.eye(w.shape[-1]))
@@ -270,7 +134,7 @@ def _singular(g: Any, y: Any, a: Any, full_matrices: bool = True, compute_uv: bo
     eye = np.eye(k)
     row, column = np.expand_dims(s, -2), np.expand_dims(s, -1)
     f = (1.0 - eye) / (row * row - column * column + eye)
-    middle = np.expand_dims(_of(gs, s), -1) * eye
+    middle = np.expand_dims(or_zeros(gs, s), -1) * eye
     if gu is not None:
         skew = f * np.matmul(uh, gu)
         middle = middle + (skew + swapped(skew)) * row
@@ -329,7 +193,7 @@ def _qr(g: Any, y: Any, a: Any, mode: str = "reduced") -> Any:
     """That of the first columns, as many as there are rows; the others are q times what r has more."""
     q, r = _factors(y, a, mode)
     k = min(a.shape[-2], a.shape[-1])
-    gr = _of(g if mode == "r" else g[1], r)[..., :k, :]
+    gr = or_zeros(g if mode == "r" else g[1], r)[..., :k, :]
     gq = zeros_like(q[..., :k]) if mode == "r" or g[0] is None else _thin(g[0], q, k)
     q, r = q[..., :k], r[..., :k, :]
     if a.shape[-1] == k:
@@ -371,74 +235,3 @@ def _qr_tall_push(t: Any, q: Any, r: Any) -> Any:
 
 pull(np.linalg.qr, _qr)
 push(np.linalg.qr, _qr_push)
-
-# ------------------------------------------------------------------------------------------------- norms
-
-
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """``np.linalg.norm`` by sums and extremes."""
-    if axis is None:
-        if ord is None:
-            return _safe_root(np.sum(np.real(x * conjugate(x)), keepdims=keepdims))
-        axis = 0 if x.ndim == 1 else (0, 1)
-    if isinstance(axis, tuple) and len(axis) == 2:
-        return matrix_norm(x, ord, axis, keepdims)
-    if ord is None or ord == 2:
-        return _safe_root(np.sum(np.real(x * conjugate(x)), axis=axis, keepdims=keepdims))
-    size = np.abs(x)
-    if ord == np.inf:
-        return np.max(size, axis=axis, keepdims=keepdims)
-    if ord == -np.inf:
-        return np.min(size, axis=axis, keepdims=keepdims)
-    if ord == 0:
-        return np.sum((x != 0) * 1.0, axis=axis, keepdims=keepdims)
-    if ord == 1:
-        return np.sum(size, axis=axis, keepdims=keepdims)
-    return np.sum(size**ord, axis=axis, keepdims=keepdims) ** (1.0 / ord)
-
-
-def _safe_root(total: Any) -> Any:
-    """The root, which at zero does not change."""
-    zero = (total == 0) * 1.0
-    return np.sqrt(total + zero) - zero
-
-
-def matrix_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
-    """The norm of matrices."""
-    rows, columns = axis[0] % x.ndim, axis[1] % x.ndim
-    if ord is None or ord == "fro":
-        return _safe_root(np.sum(np.real(x * conjugate(x)), axis=(rows, columns), keepdims=keepdims))
-    if ord in (1, -1, np.inf, -np.inf):
-        first, second = (rows, columns) if ord in (1, -1) else (columns, rows)
-        sums = np.sum(np.abs(x), axis=first, keepdims=True)
-        found = np.max(sums, axis=second, keepdims=True) if ord > 0 else np.min(sums, axis=second, keepdims=True)
-        return found if keepdims else np.squeeze(found, (rows, columns))
-    values = np.linalg.svd(np.moveaxis(x, (rows, columns), (-2, -1)), compute_uv=False)
-    found = np.sum(values, axis=-1) if ord == "nuc" else np.max(values, axis=-1) if ord == 2 else np.min(values, axis=-1)
-    return np.expand_dims(found, (rows, columns)) if keepdims else found
-
-
-defined(np.linalg.norm, norm)
-
-
-def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    """``np.linalg.vector_norm``."""
-    if axis is None and keepdims:
-        raise Declined("the derivative of vector_norm is known along an axis, or without keepdims")
-    return norm(np.reshape(x, (-1,)), ord, 0) if axis is None else norm(x, ord, axis, keepdims)
-
-
-defined(np.linalg.vector_norm, vector_norm)
-defined(np.linalg.matrix_norm, lambda x, *, keepdims=False, ord="fro": matrix_norm(x, ord, (-2, -1), keepdims))
-
-
-def condition(x: Any, p: Any = None) -> Any:
-    """``np.linalg.cond``."""
-    if p is None or p == 2 or p == -2:
-        s = np.linalg.svd(x, compute_uv=False)
-        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-    return matrix_norm(x, p, (-2, -1), False) * matrix_norm(inv(x), p, (-2, -1), False)
-
-
-defined(np.linalg.cond, condition)
-constant(np.linalg.matrix_rank)
