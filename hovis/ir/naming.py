@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
+from hovis.base.function_wrapper import Wrapper
 from hovis.ir import operations
 from hovis.lattice.inspection import attribute, is_a
 
@@ -144,15 +145,6 @@ def _bits(value: complex | float) -> bytes:
 # ------------------------------------------------------------------------------------------------- callables
 
 
-#: Where the classes of callables are that go by the name of what they were made of.
-_CALLABLES: Final = frozenset(
-    {
-        "hovis.front.custom_rules", "hovis.front.kernels.primitives", "hovis.functional.grad", "hovis.functional.inverse", "hovis.functional.transformed",
-        "hovis.functional.vmap",
-    }  # fmt: skip
-)
-
-
 _OPERATORS: Final = frozenset(map(type, SYMBOLS))
 
 
@@ -166,7 +158,8 @@ def name_of(value: object) -> str | None:
     if bound is not None and not isinstance(bound, types.ModuleType):
         return _bound_name(value, bound)
     if not is_named(value):
-        return attribute(value, "__name__") if callable(value) and type(value).__module__ in _CALLABLES else None
+        # what transforms, rules and compilers make of a function goes by its name
+        return attribute(value, "__name__") if callable(value) and is_a(value, Wrapper) else None
     qualname = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
     if not isinstance(qualname, str):
         return None

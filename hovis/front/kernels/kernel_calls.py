@@ -41,7 +41,7 @@ def _whole(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
         body = rule_tracing.watched(held.fn, operands)
         function = body.function
         for guard in body.guards:
-            m.guard(guard.kind, guard.holder, guard.name, guard.value)
+            m.environment.guard(guard.kind, guard.holder, guard.name, guard.value)
     else:
         body, (function, _) = None, rule_tracing.traced(held.fn, operands, {})
     ends = [block.terminator for block in function.blocks if isinstance(block.terminator, Return)]
@@ -65,7 +65,7 @@ def _whole(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
 def _rely(m: Machine, kernel: Any) -> None:
     """What is traced relies on the rules that the user has given to a kernel."""
     if isinstance(kernel, Custom | Kept):
-        m.guard("slot", kernel, "said", kernel.said)
+        m.environment.guard("slot", kernel, "said", kernel.said)
 
 
 def _of_tuples(found: list[Operand]) -> AbstractValue | None:
