@@ -28,11 +28,11 @@ def write(path: "str | os.PathLike[str]", data: bytes, sources: Iterable[str] = 
     sources   files that must not be written over
     WriteError if the file is one of the sources, by whatever name; OSError, with the path, if it can't be written: then it is as it was.
 
-    >>> import tempfile
+    >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write(f"{folder}/text", b"one")
     ...     write(f"{folder}/text", b"two")
-    ...     print(os.listdir(folder), open(f"{folder}/text").read())
+    ...     print(os.listdir(folder), pathlib.Path(folder, "text").read_text())
     ['text'] two
     """
     try:

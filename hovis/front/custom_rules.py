@@ -291,7 +291,13 @@ def _along(tree: Any, x: Any, found: list[Any]) -> None:
 
 
 def custom_vjp(fn: Callable[..., Any]) -> CustomVjp:
-    """fn, with a rule of its own for cotangents; a decorator.  Arguments and results are trees; its rules get arguments by position.
+    """fn, with a rule of its own for cotangents; a decorator.
+
+    fn   a callable of trees of numbers and arrays; SpecError for anything else
+
+    ``defvjp(forward, backward)``: forward takes the arguments by position, and gives the result and what backward needs; backward
+    takes that and the cotangent of the result, and gives a tuple of one cotangent an argument.  Without a rule derivatives raise
+    DerivativeError.
 
     >>> from hovis import grad
     >>> @custom_vjp
@@ -304,7 +310,12 @@ def custom_vjp(fn: Callable[..., Any]) -> CustomVjp:
 
 
 def custom_jvp(fn: Callable[..., Any]) -> CustomJvp:
-    """fn, with a rule of its own for tangents, in which it is linear; a decorator.  Arguments and results are trees; its rules get arguments by position.
+    """fn, with a rule of its own for tangents, in which it is linear; a decorator.
+
+    fn   a callable of trees of numbers and arrays; SpecError for anything else
+
+    ``defjvp(rule)`` takes a function of the arguments and their tangents (two tuples, by position) which gives the tangent of
+    the result.  Without a rule derivatives raise DerivativeError.
 
     >>> from hovis import grad
     >>> @custom_jvp
@@ -318,6 +329,8 @@ def custom_jvp(fn: Callable[..., Any]) -> CustomJvp:
 
 def stop_gradient(x: Any) -> Any:
     """x, as something that does not change: what is computed from it is no part of a derivative.
+
+    x   a tree of numbers and arrays; it is given back as it is.  Raises nothing.
 
     >>> from hovis import grad
     >>> grad(lambda x: x * stop_gradient(x))(3.0)

@@ -102,8 +102,9 @@ class Trace:
     def out_tree(self) -> Any:
         """The spec of the result, containers that the function makes as they are.
 
+        >>> from hovis import Float, trace
         >>> def halves(x, n): return {"half": x / 2, "rest": (n, x - x / 2)}
-        >>> trace(halves, Type(float), 3).out_tree
+        >>> trace(halves, Float, 3).out_tree
         {'half': Float, 'rest': (const(3), Float)}
         """
         return spec_trees.given(self.results)
@@ -112,10 +113,11 @@ class Trace:
     def source_map(self) -> dict[tuple[str, int], list[Op]]:
         """The ops that each line of the user's source has become, by file and line: in what is inlined the innermost one.
 
+        >>> from hovis import Int, trace
         >>> def area(w, h):
         ...     scaled = w * 2
         ...     return scaled * h
-        >>> found = trace(area, Type(int), Type(int)).source_map
+        >>> found = trace(area, Int, Int).source_map
         >>> [[str(op.callee.__name__) for op in ops] for _, ops in sorted(found.items())]
         [['mul'], ['mul']]
         """
@@ -179,8 +181,10 @@ class Trace:
     def compile(self) -> Callable[..., Any]:
         """The residual: a Python function of the unknown arguments, which are parameters of the kinds, and with the defaults, that they have in the original.
 
+        >>> from hovis import Int, trace
+        >>> import inspect
         >>> def scaled(x, by, /, *more, offset=0): return (x * by + offset, *more)
-        >>> inspect.signature(trace(scaled, Type(int), 3).compile())
+        >>> inspect.signature(trace(scaled, Int, 3).compile())
         <Signature (x, /, *more, offset=0)>
         """
         if self._compiled is None and UNREADABLE is not None:
@@ -224,12 +228,13 @@ class Trace:
 
         Known objects that can be imported are; what a comment at the top names has to be given.
 
+        >>> from hovis import Int, trace
         >>> def power(x, n):
         ...     r = 1
         ...     for _ in range(n):
         ...         r *= x
         ...     return r
-        >>> print(trace(power, Type(int), 3).source().partition("def ")[2])
+        >>> print(trace(power, Int, 3).source().partition("def ")[2])
         power(x):
             if type(x) is not int:
                 return original_power(x, 3)
@@ -258,12 +263,13 @@ class Trace:
         What the residual refers to is imported from its module, or written out.  A call that does not fit runs the
         original, which is imported then; with refuse it is a TypeError.  Raises WriteError where something can be neither.
 
+        >>> from hovis import Int, trace
         >>> def power(x, n):
         ...     r = 1
         ...     for _ in range(n):
         ...         r *= x
         ...     return r
-        >>> print(trace(power, Type(int), 3).module(refuse=True))
+        >>> print(trace(power, Int, 3).module(refuse=True))
         \"\"\"power for x: Int, written by hovis.\"\"\"
         <BLANKLINE>
         <BLANKLINE>
@@ -288,10 +294,11 @@ class Trace:
         The file is written whole or not at all.  WriteError if something can't be written into it, or if it is a source of the function
         or of a loaded module (but for those that hovis has written); OSError if the file can't be written: it is then as it was.
 
+        >>> from hovis import Int, trace
         >>> import tempfile
         >>> def scaled(x, by): return x * by
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     trace(scaled, Type(int), 3).save(f"{folder}/tripled.py")
+        ...     trace(scaled, Int, 3).save(f"{folder}/tripled.py")
         ...     tripled = load(f"{folder}/tripled.py")
         >>> tripled(7)
         21
@@ -327,12 +334,13 @@ def load(path: "str | os.PathLike[str]") -> Callable[..., Any]:
     OSError if the file can't be read, SpecError if it was not written by hovis, and whatever running it raises: ImportError, if what it refers to
     is not there any more.  The function belongs to no module that can be imported, so it can't be pickled.
 
+    >>> from hovis import Int, trace
     >>> import tempfile
     >>> def area(width, height): return width * height
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     trace(area, Type(int), 2).save(f"{folder}/area.py")
+    ...     trace(area, Int, 2).save(f"{folder}/area.py")
     ...     double = load(f"{folder}/area.py")
-    ...     trace(area, Type(int), 3).save(f"{folder}/area.py")
+    ...     trace(area, Int, 3).save(f"{folder}/area.py")
     ...     double(7), load(f"{folder}/area.py")(7)
     (14, 21)
     """

@@ -124,7 +124,17 @@ class Options:
 
 
 def options(**choices: Any) -> Options:
-    """Options for tracing, see :class:`Options`."""
+    """Options for tracing: an object with ``trace``, ``specialize``, ``return_type`` and ``jit``; also a context manager.
+
+    choices   see :class:`Options`.  Raises TypeError for a name that is none of them, ValueError for seconds below zero,
+              SpecError for a library that is none.
+
+    >>> from hovis import Float
+    >>> with options(seconds=5.0):
+    ...     fast = options(strict=True).specialize(lambda x, n: x ** n, Float, 2)
+    >>> fast(3.0)
+    9.0
+    """
     return Options(**choices)
 
 
@@ -154,8 +164,9 @@ def trace(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Trace:
     Further specs go into ``*args`` and ``**kwargs``; a parameter without a spec is unknown.  Unknown parameters keep their defaults.
     Raises SpecError (a TypeError) for too many specs, unknown names, and what is not a callable.
 
+    >>> from hovis import Int
     >>> def double(x): return x + x
-    >>> trace(double, Type(int)).type
+    >>> trace(double, Int).type
     Int
     """
     return _trace(fn, specs, named, _chosen(fn, named), getattr(type(fn), "takes_no_more", False))
@@ -178,14 +189,20 @@ def _parameters(fn: Any) -> tuple[str, ...]:
 def specialize(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Callable[..., Any]:
     """The residual of fn for these specs: a Python function of the unknown arguments.
 
-    It has ``.trace``, ``.source()`` and ``__wrapped__``.  Called with arguments that do not fit it runs fn.
+    fn             a callable; SpecError for anything else
+    specs, named   what is known of the arguments, as for :func:`trace`: a spec, a type, a hint, or a known value
 
+    It has ``.trace``, ``.source()`` and ``__wrapped__``.  Called with arguments that do not fit it runs fn.  Raises SpecError for
+    more specs than parameters and for unknown names; TraceError under ``options(strict=True)``.  A call raises what fn raises.
+    Source: Futamura, Partial Evaluation of Computation Process (1971).
+
+    >>> from hovis import Int
     >>> def power(x, n):
     ...     r = 1
     ...     for _ in range(n):
     ...         r *= x
     ...     return r
-    >>> specialize(power, Type(int), 3)(5)
+    >>> specialize(power, Int, 3)(5)
     125
     """
     chosen = _chosen(fn, named)
@@ -194,12 +211,29 @@ def specialize(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Callable
 
 
 def return_type(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> AbstractValue:
-    """What is known of the result of fn for these specs."""
+    """The type of the result of fn for these specs.
+
+    Takes and raises what :func:`trace` does.
+
+    >>> from hovis import Int
+    >>> return_type(lambda x: x / 2, Int)
+    Float
+    """
     return _trace(fn, specs, named, _chosen(fn, named)).type
 
 
 def evaluate(trace: "Trace | Function", *unknown: Any) -> Any:
-    """Run a trace by the reference semantics on the unknown arguments; TypeError if they do not fit."""
+    """Run a trace by the reference semantics on the unknown arguments: op by op, as its listing says.
+
+    trace     a Trace or a Function; SpecError for anything else
+    unknown   the arguments that are not known, by position; SpecError (a TypeError) if they do not fit
+
+    It raises what the function raises.
+
+    >>> from hovis import Int, trace
+    >>> evaluate(trace(lambda x, n: x * n, Int, 3), 4)
+    12
+    """
     if isinstance(trace, Function):
         return interpreter.evaluate(trace, *unknown)
     if not isinstance(trace, Trace):
@@ -328,7 +362,16 @@ def _complain(traced: Trace) -> None:
 
 
 def explain(traced: Any) -> Report:
-    """What stayed dynamic, where and why: in a Trace, in what ``hovis.specialize`` gave, or in a jitted function so far."""
+    """What stayed dynamic, where and why: in a Trace, in what ``hovis.specialize`` gave, or in a jitted function so far.
+
+    traced   one of these; SpecError for anything else.  The Report prints as text for people.
+
+    >>> from hovis import Int, trace
+    >>> print(explain(trace(lambda x: x + 1, Int)))
+    <lambda>(x :: Int): 1 operation in 1 block
+    <BLANKLINE>
+    Everything was specialized.
+    """
     found = traced if isinstance(traced, Trace) else getattr(traced, "trace", None)
     traces = [found] if isinstance(found, Trace) else getattr(traced, "traces", None)
     if traces is None:

@@ -73,10 +73,13 @@ class Kept(Kernel):
 
 
 def primitive(fn: Any = None, result: TypeRule | None = None, **options: Any) -> Any:
-    """A function that stays a call in traces; a decorator.  Its arguments are numbers and arrays; its rules get them by position.
+    """A function that stays a call in traces; a decorator.
+
+    fn   a callable of numbers and arrays, which its rules get by position; SpecError for anything else
 
     What it gives is found by tracing it, unless ``defresult`` says so; ``defelementwise``, ``defvjp``, ``defjvp``,
-    ``defbatch`` and ``deflowering`` of what comes out say what transforms and compilers make of it.
+    ``defbatch`` and ``deflowering`` of what comes out say what transforms and compilers make of it.  Where a rule is missing
+    derivatives raise DerivativeError, and ``vmap`` calls it for one lane after the other.
 
     >>> from hovis import Float, grad, trace
     >>> @primitive
