@@ -1,7 +1,7 @@
 """Derivatives of the user's own: ``custom_vjp``, ``custom_jvp``, ``stop_gradient``.
 
 A call of such a function is one op while something may yet be differentiated, so that its rule is found; where nothing is
-differentiated any more it is what the function does (:func:`expanded`).
+differentiated any more it is what the function does (:func:`hovis.front.kernels.kernel_calls.expanded`).
 """
 
 import abc
