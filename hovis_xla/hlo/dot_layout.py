@@ -12,8 +12,7 @@ import math
 from typing import Any, Final, NamedTuple
 
 from hovis_xla.emit import custom_calls
-from hovis_xla.emit.builder import T
-from hovis_xla.emit.stored_parts import shape_of
+from hovis_xla.emit.builder import T, shape_of
 from hovis_xla.emit.values import INT64
 from hovis_xla.hlo.iteration_dependence import barriers_in, element_of
 from hovis_xla.jaxlib import adapter

@@ -12,8 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from hovis_xla.emit import builder, custom_calls
 from hovis_xla.emit.block_slots import block_of
-from hovis_xla.emit.builder import T
-from hovis_xla.emit.stored_parts import shape_of
+from hovis_xla.emit.builder import T, shape_of
 from hovis_xla.emit.values import INT64
 from hovis_xla.hlo.iteration_dependence import At, Index, Round, counter_of, element_of, is_single, last_of, made_by, number_of
 from hovis_xla.hlo.licm import is_pure, loops_of

@@ -14,9 +14,8 @@ from typing import Any, Final
 
 from hovis_xla.emit import custom_calls
 from hovis_xla.emit.block_slots import block_of
-from hovis_xla.emit.builder import T
+from hovis_xla.emit.builder import T, shape_of
 from hovis_xla.emit.inplace_stores import CELLWISE, KEPT
-from hovis_xla.emit.stored_parts import shape_of
 from hovis_xla.emit.values import INT64
 from hovis_xla.hlo.iteration_dependence import barriers_in, counter_of, element_of, last_of
 from hovis_xla.hlo.licm import is_pure, loops_of

@@ -8,8 +8,8 @@ import math
 from typing import Any, Final
 
 from hovis_xla.emit import custom_calls
+from hovis_xla.emit.builder import shape_of
 from hovis_xla.emit.inplace_stores import KEPT
-from hovis_xla.emit.stored_parts import shape_of
 from hovis_xla.hlo.iteration_dependence import barriers_in
 from hovis_xla.hlo.licm import loops_of
 from hovis_xla.hlo.partial_sort import tensor_of

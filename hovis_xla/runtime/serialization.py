@@ -25,8 +25,9 @@ from hovis_xla.abi.host_callbacks import HostCall
 from hovis_xla.abi.ordered_effects import Act
 from hovis_xla.abi.signature import Keyed, Lowered, Template
 from hovis_xla.emit.builder import T
-from hovis_xla.emit.locations import Box, Diagonal, Location, Part, Place, Reshaped, Step, Windows
+from hovis_xla.emit.locations import Location, Place
 from hovis_xla.emit.values import ARRAY, EITHER, PYTHON, SCALAR, Known, Num, Owned
+from hovis_xla.emit.view_steps import Box, Diagonal, Part, Reshaped, Step, Windows
 from hovis_xla.jaxlib import adapter
 from hovis_xla.jaxlib.disk_cache import circumstances
 from hovis_xla.runtime.executable import Executable

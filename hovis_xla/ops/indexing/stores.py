@@ -11,7 +11,7 @@ from hovis.ir import operations
 from hovis.lattice.inspection import is_a
 from hovis.library.numpy.rules.ufuncs import ufunc_result
 from hovis.library.numpy.types.arrays import dtype_of
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, slicing
 from hovis_xla.emit.block_slots import tensor
 from hovis_xla.emit.builder import T, and_, compare, like
 from hovis_xla.emit.locations import Location, Place
@@ -143,7 +143,7 @@ def updated(low: L, a: Operand, index: Operand, value: Operand) -> Operand | Non
     if box is None:
         return None
     new = _stored(low, low.val(value), a.num.dtype, box.shape)
-    t = Place(Location(a.num.dtype, a.num.shape)).then(box).store(tensor(a), new, builder.dynamic_update_slice)
+    t = Place(Location(a.num.dtype, a.num.shape)).then(box).store(tensor(a), new, slicing.dynamic_update_slice)
     return Val(Num(ARRAY, t.dtype, t.shape), t.ir)
 
 
@@ -157,7 +157,7 @@ def _row(low: L, value: Operand, dtype: "np.dtype[Any]") -> Val | None:
     if not parts or any(class_of(p) is None and not _is_scalar(p) for p in parts):
         return None
     cells = [builder.reshape(_stored(low, low.val(p), dtype, ()), (1,)) for p in parts]
-    row = builder.concatenate(cells, 0)
+    row = slicing.concatenate(cells, 0)
     return Val(Num(ARRAY, row.dtype, row.shape), row.ir)
 
 
@@ -308,7 +308,7 @@ def _fill_diagonal(low: L, a: Operand, val: Operand, wrap: Operand = FALSE) -> O
 def _repeated(values: T, at: T) -> T | None:
     """What is at places of values that begin again where they end."""
     size = math.prod(values.shape)
-    return builder.take(builder.reshape(values, (size,)), builder.op("remainder", at, builder.like(size, at)), 0) if size else None
+    return slicing.take(builder.reshape(values, (size,)), builder.op("remainder", at, builder.like(size, at)), 0) if size else None
 
 
 def _sorted(low: L, a: Operand, axis: Operand = LAST) -> Operand | None:
@@ -334,7 +334,7 @@ def _put(low: L, a: Operand, indices: Operand, values: Operand, mode: Operand = 
         return None
     if new.num.kind != ARRAY:
         check_range(low, tensor(new), target.num.dtype)
-    flat = builder.scatter(builder.reshape(tensor(target), (size,)), [places], builder.convert(x, target.num.dtype))
+    flat = slicing.scatter(builder.reshape(tensor(target), (size,)), [places], builder.convert(x, target.num.dtype))
     low.write(target.place, builder.reshape(flat, target.num.shape))
     return NOTHING
 
