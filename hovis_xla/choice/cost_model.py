@@ -18,7 +18,7 @@ from hovis.ir.operations.tapes import filled, get, put, revise
 from hovis_xla.analysis.speculative_loads import read_if
 from hovis_xla.analysis.trip_counts import Rounds, is_certain, times
 from hovis_xla.emit.values import ARRAY, Known, Num, Ragged, Struct, Val
-from hovis_xla.jaxlib.adapter import NATIVE_LOOP_BYTES
+from hovis_xla.jaxlib.compilation import NATIVE_LOOP_BYTES
 
 #: Microseconds: a call of an executable, and each array that goes in or comes out.
 CALL: Final = 6.0

@@ -15,7 +15,7 @@ from hovis_xla.emit import custom_calls
 from hovis_xla.emit.builder import T, shape_of
 from hovis_xla.emit.values import INT64
 from hovis_xla.hlo.iteration_dependence import barriers_in, element_of
-from hovis_xla.jaxlib import adapter
+from hovis_xla.jaxlib import compilation
 from hovis_xla.jaxlib.adapter import context, ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 
@@ -103,7 +103,7 @@ def assign_dot_layouts(module: Any, native: bool) -> bool:
         found = [_product(op) for op in _all_of(module, "stablehlo.dot_general")]
         products = [p for p in found if p is not None and p.is_tiled]
         tiles = native and any(_is_in_native_loop(p.op) for p in products) and all(map(_may_be_own, found))
-        tiles = tiles and not _all_of(module, *_SHARED) and adapter.has_tiles()
+        tiles = tiles and not _all_of(module, *_SHARED) and compilation.has_tiles()
         writer = _Writer(module, tiles)
         for product in products:
             if product.is_worth_it:
