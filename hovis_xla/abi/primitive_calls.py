@@ -150,7 +150,7 @@ def act(low: L, op: Op, args: list[Operand]) -> Operand:
     deed = Deed(callee, trees, [v.num for v in leaves], op.location, tree, nums, stored, [one for one, _ in around], callers, itself)
     deed.record, deed.failures = low.record, low.failures
     results = [*nums, *(args[k].num for k in stored), *(one.num for one, _ in around)]  # type: ignore[union-attr]
-    found = low._in_turn([*map(tensor, leaves), *contents], deed, results)
+    found = low.in_turn([*map(tensor, leaves), *contents], deed, results)
     made = found[: len(nums)]
     for place, t in zip(places, found[len(nums) :], strict=False):
         low.write(place, t)
@@ -227,10 +227,10 @@ def _tree(operand: Operand, leaves: list[Val], low: L, name: str) -> Tree:
             raise NotLowerable(f"{name} is given a {operand.callee.__name__.removeprefix('make_')}, which it might change or keep")
         return "build", operand.callee, tuple(_tree(p, leaves, low, name) for p in operand.parts), operand.op or operand
     if isinstance(operand, OneOf) and not any(map(_is_array, operand.members)):
-        return cast(Tree, low._tree_of_act(operand, leaves, name, False))
+        return cast(Tree, low.tree_of_act(operand, leaves, name, False))
     if isinstance(operand, Known | Val) and not (isinstance(operand, Val) and operand.num.kind == EITHER):
         if isinstance(operand, Known) and not is_a(operand.value, np.ndarray):
-            return cast(Tree, low._tree_of_act(operand, leaves, name, False))
+            return cast(Tree, low.tree_of_act(operand, leaves, name, False))
         leaves.append(low.val(operand))
         return "leaf", len(leaves) - 1
-    return cast(Tree, low._tree_of_act(operand, leaves, name, True))
+    return cast(Tree, low.tree_of_act(operand, leaves, name, True))

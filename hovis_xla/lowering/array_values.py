@@ -22,7 +22,7 @@ from hovis_xla.emit.locations import Location, Place
 from hovis_xla.emit.values import ARRAY, INT64, Known, NotLowerable, Num, Operand, Owned, Ragged, Stored, Struct, Val, is_numpy, view_roots
 from hovis_xla.emit.view_steps import Box, Step
 from hovis_xla.jaxlib.adapter import context, ir
-from hovis_xla.lowering.control_flow import Walker
+from hovis_xla.lowering.control.control_flow import Walker
 from hovis_xla.ops.ragged import extents
 
 #: An array is put together of so many parts at most, where it is known what is stored into.

@@ -116,7 +116,7 @@ def drained(x, y):
 
 @pytest.mark.parametrize(("fuel", "compiled"), [(cost_model.FUEL, [True]), (0.2, [True, False]), (0.0, [True, False])], ids=["enough", "some", "none"])
 def test_where_nobody_knows_it_may_run_so_long(fuel, compiled, compiles, monkeypatch):
-    monkeypatch.setattr("hovis_xla.lowering.compile_budget.FUEL", fuel)
+    monkeypatch.setattr("hovis_xla.lowering.control.compile_budget.FUEL", fuel)
     f = hovis_xla.jit(drained, target="xla")
     given, wanted = [X[::-1].copy(), np.array([40.0])], [X[::-1].copy(), np.array([40.0])]
     assert f(*given) == drained(*wanted)
@@ -125,7 +125,7 @@ def test_where_nobody_knows_it_may_run_so_long(fuel, compiled, compiles, monkeyp
 
 
 def test_what_gives_up_early_and_raises(compiles, monkeypatch):
-    monkeypatch.setattr("hovis_xla.lowering.compile_budget.FUEL", 0.0)
+    monkeypatch.setattr("hovis_xla.lowering.control.compile_budget.FUEL", 0.0)
 
     def found(x, wanted):
         k = 0
@@ -140,7 +140,7 @@ def test_what_gives_up_early_and_raises(compiles, monkeypatch):
 
 
 def test_what_can_be_seen_has_no_fuel_to_run_out_of(compiles, monkeypatch):
-    monkeypatch.setattr("hovis_xla.lowering.compile_budget.FUEL", 0.0)
+    monkeypatch.setattr("hovis_xla.lowering.control.compile_budget.FUEL", 0.0)
 
     def said(x):
         while x > 1.0:
