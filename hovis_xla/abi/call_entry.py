@@ -18,7 +18,7 @@ import numpy as np
 from hovis.ir import operations
 from hovis_xla.abi import scalar_packing
 from hovis_xla.abi.signature import Lowered, Template
-from hovis_xla.analysis.integer_ranges import SMALL
+from hovis_xla.analysis.ranges.integer_ranges import SMALL
 from hovis_xla.emit.values import ARRAY, INT, INT64, PYTHON, Known, Num
 from hovis_xla.jaxlib import adapter
 from hovis_xla.jaxlib.adapter import XlaError

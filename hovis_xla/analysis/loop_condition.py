@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple, cast
 from hovis.ir.model import Block, Branch, Edge, Effect, Op, Operand, Param
 from hovis.lattice import Const
 from hovis_xla.analysis.growable_lists import changes_list
-from hovis_xla.analysis.intervals import ADDS, SUBTRACTS, before
 from hovis_xla.analysis.loop_forest import Region, is_test, successors
+from hovis_xla.analysis.ranges.intervals import ADDS, SUBTRACTS, before
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.analysis.speculative_loads import reads
 from hovis_xla.analysis.stored_arrays import stored

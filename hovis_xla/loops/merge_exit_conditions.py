@@ -14,8 +14,8 @@ import numpy as np
 from hovis.ir.matching import same
 from hovis.ir.model import Block, Branch, Edge, Function, Op, Operand
 from hovis.lattice import Array, Type
-from hovis_xla.analysis.integer_ranges import GROWING, Ranges
 from hovis_xla.analysis.loop_forest import Region
+from hovis_xla.analysis.ranges.integer_ranges import GROWING, Ranges
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.analysis.speculative_loads import is_read, read_if
 from hovis_xla.loops import driver

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from hovis.ir.model import Block, Branch, Edge, Function, Op, Raise
 from hovis.lattice import Const, Type
-from hovis_xla.analysis.integer_ranges import GROWING, INT64
-from hovis_xla.analysis.intervals import Interval, within
 from hovis_xla.analysis.loop_forest import Region, is_test
+from hovis_xla.analysis.ranges.integer_ranges import GROWING, INT64
+from hovis_xla.analysis.ranges.intervals import Interval, within
 from hovis_xla.loops import driver
 from hovis_xla.loops.driver import Sweep
 from hovis_xla.loops.unroll_counted import counts

@@ -19,8 +19,8 @@ from typing import Final
 
 from hovis.ir.model import Block, Branch, Effect, Function, Jump, Op, Operand, edges
 from hovis.lattice import Array, Const, Type
-from hovis_xla.analysis.integer_ranges import GROWING, Ranges
 from hovis_xla.analysis.loop_forest import Region, is_test, reachable, successors
+from hovis_xla.analysis.ranges.integer_ranges import GROWING, Ranges
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.analysis.speculative_loads import reads
 from hovis_xla.loops import driver

@@ -21,11 +21,11 @@ from hovis_xla.abi.ordered_effects import rereads
 from hovis_xla.abi.run_record import Record
 from hovis_xla.abi.signature import Lowered, Tape, Template
 from hovis_xla.analysis.growable_lists import Item, ItemsSeen, Listing
-from hovis_xla.analysis.integer_ranges import SMALL, Ranges
-from hovis_xla.analysis.intervals import Interval, meet
 from hovis_xla.analysis.loop_forest import Region, carried_out, handlers, live_in, needed, reachable, regions
 from hovis_xla.analysis.persistent_scalars import Variable, variables
 from hovis_xla.analysis.primitive_effects import reaches
+from hovis_xla.analysis.ranges.integer_ranges import SMALL, Ranges
+from hovis_xla.analysis.ranges.intervals import Interval, meet
 from hovis_xla.analysis.side_effects import changes
 from hovis_xla.analysis.stored_arrays import known_arrays, stored_into
 from hovis_xla.choice.cost_model import Work

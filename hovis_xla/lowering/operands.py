@@ -11,8 +11,8 @@ from hovis.ir.model import Operand as IrOperand
 from hovis.lattice import AbstractValue, Array, Const, Partial, Type
 from hovis.lattice.constants import is_immutable
 from hovis.lattice.inspection import is_a
-from hovis_xla.analysis.integer_ranges import limits, limits_of
-from hovis_xla.analysis.intervals import RESULTS, Interval
+from hovis_xla.analysis.ranges.integer_ranges import limits, limits_of
+from hovis_xla.analysis.ranges.intervals import RESULTS, Interval
 from hovis_xla.analysis.speculative_loads import read_if
 from hovis_xla.emit import builder
 from hovis_xla.emit.block_slots import as_val, tensor

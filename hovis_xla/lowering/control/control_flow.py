@@ -19,8 +19,8 @@ from typing import Any, cast
 
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Invoke, Jump, Op, Param, Raise, Return, Value
 from hovis.ir.model import Operand as IrOperand
-from hovis_xla.analysis.integer_ranges import Ranges
 from hovis_xla.analysis.loop_forest import Catching, Region, carried_out, reach, with_heads
+from hovis_xla.analysis.ranges.integer_ranges import Ranges
 from hovis_xla.analysis.trip_counts import Rounds
 from hovis_xla.choice.cost_model import Work
 from hovis_xla.emit import builder

@@ -17,9 +17,9 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from hovis.ir.model import Block, Branch, Op
-from hovis_xla.analysis.intervals import before
 from hovis_xla.analysis.loop_condition import Top, comparison, top_test
 from hovis_xla.analysis.loop_forest import Region
+from hovis_xla.analysis.ranges.intervals import before
 from hovis_xla.analysis.trip_counts import rounds_of
 from hovis_xla.emit import builder
 from hovis_xla.emit.affine import difference

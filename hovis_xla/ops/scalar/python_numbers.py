@@ -14,7 +14,7 @@ import numpy as np
 
 from hovis.ir import operations
 from hovis.lattice.inspection import is_a
-from hovis_xla.analysis.intervals import before
+from hovis_xla.analysis.ranges.intervals import before
 from hovis_xla.emit import builder
 from hovis_xla.emit.block_slots import num_of, tensor
 from hovis_xla.emit.builder import T, and_, compare, like, not_, or_, select, xor
