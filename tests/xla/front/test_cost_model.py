@@ -267,7 +267,7 @@ def test_strict_is_strict_for_kinds_that_come_late():
     f = jit(lambda x, s: x + len(s) if isinstance(s, str) else x.tobytes(), strict=True)
     for k in range(20):
         assert f(1.0, "a" * k) == 1.0 + k
-    with pytest.raises(hovis_xla.front.jit.TraceError):
+    with pytest.raises(hovis.TraceError):
         f(np.ones(3), 1)
 
 
