@@ -5,7 +5,7 @@ stored.  The gradient of ``c[0] + c[1] + …`` adds to one element after the oth
 copy and a kernel of its own.  Here a store puts an array together of parts, and a part of that is found again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -185,6 +185,15 @@ def gather(a: T, axes: Sequence[int], indices: Sequence[T]) -> T:
     return T(hlo.gather(a.ir, stacked.ir, numbers, sizes), a.dtype, (*shape, *rest))
 
 
+def _scattered(a: T, places: T, updates: T, numbers: Any, combine: Callable[[T, T], T]) -> T:
+    made = hlo.ScatterOp([a.ir.type], [a.ir], places.ir, [updates.ir], numbers)
+    scalar = tensor_type(a.dtype)
+    block = made.regions[0].blocks.append(scalar, scalar)
+    with ir.InsertionPoint(block):
+        hlo.return_([combine(*(T(v, a.dtype, ()) for v in block.arguments)).ir])
+    return T(made.results[0], a.dtype, a.shape)
+
+
 def scatter(a: T, indices: Sequence[T], updates: T, combine: str | None = None, axes: Sequence[int] | None = None) -> T:
     """``a[i, j, …] = updates`` with one index vector for each of some axes (the first ones): the last of equal ones wins.
 
@@ -197,13 +206,7 @@ def scatter(a: T, indices: Sequence[T], updates: T, combine: str | None = None, 
         update_window_dims=list(range(1, len(updates.shape))), inserted_window_dims=sorted(axes), input_batching_dims=[],
         scatter_indices_batching_dims=[], scattered_dims_to_operand_dims=list(axes), index_vector_dim=1,
     )  # fmt: skip
-    made = hlo.ScatterOp([a.ir.type], [a.ir], stacked.ir, [updates.ir], numbers)
-    scalar = tensor_type(a.dtype)
-    block = made.regions[0].blocks.append(scalar, scalar)
-    with ir.InsertionPoint(block):
-        old, new = (T(v, a.dtype, ()) for v in block.arguments)
-        hlo.return_([(new if combine is None else op(combine, old, new)).ir])
-    return T(made.results[0], a.dtype, a.shape)
+    return _scattered(a, stacked, updates, numbers, lambda old, new: new if combine is None else op(combine, old, new))
 
 
 def scatter_add(a: T, at: T, amounts: T) -> T:
@@ -212,14 +215,7 @@ def scatter_add(a: T, at: T, amounts: T) -> T:
         update_window_dims=[], inserted_window_dims=[0], input_batching_dims=[], scatter_indices_batching_dims=[],
         scattered_dims_to_operand_dims=[0], index_vector_dim=1,
     )  # fmt: skip
-    places = reshape(at, (at.size, 1))
-    made = hlo.ScatterOp([a.ir.type], [a.ir], places.ir, [reshape(amounts, (amounts.size,)).ir], numbers)
-    scalar = tensor_type(a.dtype)
-    block = made.regions[0].blocks.append(scalar, scalar)
-    with ir.InsertionPoint(block):
-        x, y = (T(v, a.dtype, ()) for v in block.arguments)
-        hlo.return_([add(x, y).ir])
-    return T(made.results[0], a.dtype, a.shape)
+    return _scattered(a, reshape(at, (at.size, 1)), reshape(amounts, (amounts.size,)), numbers, add)
 
 
 def along(a: T, axis: int, start: int, stop: int) -> T:

@@ -85,6 +85,11 @@ def _wraps(kind: AbstractValue) -> bool:
     return kind not in (Type(int), Type(bool))
 
 
+def grows(op: Op) -> bool:
+    """Is it an int of Python's that may need more bits than its operands have?"""
+    return op.type == Type(int) and op.callee in GROWING
+
+
 def _unusual(rule: Any, right: Interval | None) -> bool:
     """May the right operand be one for which NumPy gives something that is no quotient, remainder or shift?"""
     assert right is not None
@@ -172,7 +177,7 @@ class Ranges:
 
     def unproven(self) -> int:
         """How many operations on Python's integers may be past 64 bits."""
-        return sum(1 for op in self.home if isinstance(op, Op) and op.type == Type(int) and op.callee in GROWING and not self.has_room(op))
+        return sum(1 for op in self.home if isinstance(op, Op) and grows(op) and not self.has_room(op))
 
     # --------------------------------------------------------------------------------------------- facts
 
