@@ -123,9 +123,7 @@ class LoopLowering(CarriedValues):
         w = self.walker
         self.roots = [frozenset({Carried(self, at)}) for at in range(len(self.inits))]
         values = [Val(v.num, self.argument(v.num), roots=roots) for v, roots in zip(self.inits, self.roots, strict=True)]
-        entries: list[tuple[Block, list[Slot]]] = []
-        for block, slots in self.start.entries:
-            entries.append((block, [self.slot(block, k, values) for k in range(len(slots))]))
+        entries = [(block, [self.slot(block, k, values) for k in range(len(slots))]) for block, slots in self.start.entries]
         self.arguments = values
         choice: Choice = 0
         if len(self.heads) > 1:
@@ -291,16 +289,11 @@ class LoopLowering(CarriedValues):
         """What is in memory while the loop goes, by the number under which it is carried."""
         return [(at, loc) for loc, at in (*self.arrays.items(), *self.carried.items())]
 
-    def _head_slots(self, values: Sequence[Any]) -> list[Slot]:
-        head = self.heads[0]
-        count = len(self.start.entries[0][1])
-        return [self.slot(head, k, values) for k in range(count)]
-
     def _test(self, values: Sequence[Any]) -> T:
         """The head's ops and its test on these values: True to stay."""
         w = self.walker
         head = self.heads[0]
-        w.bind(head, self._head_slots(values))
+        w.bind(head, [self.slot(head, k, values) for k in range(len(self.start.entries[0][1]))])
         w.ops(head)
         branch = head.terminator
         assert isinstance(branch, Branch)
@@ -322,14 +315,12 @@ class LoopLowering(CarriedValues):
 
     def _after(self, results: Sequence[Any], exits: list[Any], which: Any) -> Arrival:
         w = self.walker
-
         with ir.InsertionPoint(self.holder):
             entries = [(b, [self.left(s, results) for s in slots]) for b, slots in exits]
             if self.top is not None:
                 test = self._test(results)
                 if self.guard is not None:
-                    failed = builder.and_(test, self._guard(results))
-                    w.bail = failed if w.bail is None else builder.or_(w.bail, failed)
+                    w.bail_if(builder.and_(test, self._guard(results)))
                 entries.insert(0, w.along(self.top.leave))
             choice: Choice = 0 if which is None else T(results[which], INT32, ())
         blocks = [b for b, _ in entries]
