@@ -196,13 +196,12 @@ def specialize(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Callable
     more specs than parameters and for unknown names; TraceError under ``options(strict=True)``.  A call raises what fn raises.
     Source: Futamura, Partial Evaluation of Computation Process (1971).
 
-    >>> from hovis import Int
     >>> def power(x, n):
     ...     r = 1
     ...     for _ in range(n):
     ...         r *= x
     ...     return r
-    >>> specialize(power, Int, 3)(5)
+    >>> specialize(power, Type(int), 3)(5)
     125
     """
     chosen = _chosen(fn, named)

@@ -18,10 +18,12 @@ import numpy as np
 from hovis.ir import operations
 from hovis_xla.abi import scalar_packing
 from hovis_xla.abi.signature import Lowered, Template
-from hovis_xla.analysis.integer_ranges import SMALL
+from hovis_xla.analysis.ranges.integer_ranges import SMALL
 from hovis_xla.emit.values import ARRAY, INT, INT64, PYTHON, Known, Num
 from hovis_xla.jaxlib import adapter
-from hovis_xla.jaxlib.adapter import Program, XlaError
+from hovis_xla.jaxlib.adapter import XlaError
+from hovis_xla.jaxlib.buffers import ALIGNMENT, COPY_BELOW, as_numpy, pinned, put
+from hovis_xla.jaxlib.compilation import Program
 
 
 class _Bailed:
@@ -69,7 +71,7 @@ class _Writer:
         self.lines: list[str] = []
         self.free: list[Any] = []
         self.scope: dict[str, Any] = {
-            "BAILED": BAILED, "XlaError": XlaError, "ndarray": np.ndarray, "as_numpy": adapter.as_numpy, "put": adapter.put, "let_go": adapter.let_go,
+            "BAILED": BAILED, "XlaError": XlaError, "ndarray": np.ndarray, "as_numpy": as_numpy, "put": put, "let_go": adapter.let_go,
             "array": np.array, "free": self.free, "frame": self.frame, "execute": program.execute, "handlers": program.handlers, "failed": self.failed,
             "misfit": struct.error, "overlap": np.may_share_memory, "due": _due,
         }  # fmt: skip
@@ -122,11 +124,11 @@ class _Writer:
         found: list[Any] = []
         buffers = []
         if self.words:
-            memory, buffer = adapter.pinned((self.words,), INT64)
+            memory, buffer = pinned((self.words,), INT64)
             buffers.append(buffer)
             found.append(memory.data.cast("B"))
         for _, num in self.arrays:
-            pair: Any = adapter.pinned(num.shape, num.dtype) if _bytes(num) < KEPT_BELOW else (None, None)
+            pair: Any = pinned(num.shape, num.dtype) if _bytes(num) < KEPT_BELOW else (None, None)
             small = _bytes(num) < COPIED_BELOW
             found.append(pair[0] if small else pair)
             buffers.append(pair[1] if small else None)
@@ -148,7 +150,7 @@ class _Writer:
             buffer = f"buffers[{k + bool(self.words)}]"
             put = f"{buffer} = put({name}, {self.constant(num.shape)}, {self.constant(num.dtype)})"
             if _bytes(num) < KEPT_BELOW:
-                apart = f"{name}.ctypes.data % {adapter.ALIGNMENT} or not {name}.flags.c_contiguous"
+                apart = f"{name}.ctypes.data % {ALIGNMENT} or not {name}.flags.c_contiguous"
                 self.lines.append(f"if {apart}: {memory}[0][...], {buffer} = {name}, {memory}[1]")
                 put = f"else: {put}"
             self.lines.append(put)
@@ -198,7 +200,7 @@ class _Writer:
             self.template(j, template)
 
     def read(self, num: Num, source: str) -> str:
-        return f"array({source})" if _bytes(num) < adapter.COPY_BELOW else f"as_numpy({source})"
+        return f"array({source})" if _bytes(num) < COPY_BELOW else f"as_numpy({source})"
 
     def scalar(self, num: Num, words: list[str]) -> str:
         """One number out of its words."""

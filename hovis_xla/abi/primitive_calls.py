@@ -26,7 +26,7 @@ from hovis_xla.analysis.stored_arrays import may_share
 from hovis_xla.emit.block_slots import tensor
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.locations import Location as Memory
-from hovis_xla.emit.values import ARRAY, EITHER, Known, NotLowerable, Num, OneOf, Operand, Stored, Struct, Val
+from hovis_xla.emit.values import ARRAY, EITHER, Known, NotLowerable, Num, OneOf, Operand, Stored, Struct, Val, is_array
 
 #: Lowering
 L = Any
@@ -137,7 +137,7 @@ def act(low: L, op: Op, args: list[Operand]) -> Operand:
     _check_kept(low, op, args, conduct, name, callers)
     leaves: list[Val] = []
     trees = [_tree(operand, leaves, low, name) for operand in args]
-    itself = conduct.itself if op in low.used and conduct.itself is not None and _is_array(args[conduct.itself]) else None
+    itself = conduct.itself if op in low.used and conduct.itself is not None and is_array(args[conduct.itself]) else None
     wanted = op in low.used and itself is None
     told = promised(callee, args, op) if wanted else None
     if wanted and told is None:
@@ -150,7 +150,7 @@ def act(low: L, op: Op, args: list[Operand]) -> Operand:
     deed = Deed(callee, trees, [v.num for v in leaves], op.location, tree, nums, stored, [one for one, _ in around], callers, itself)
     deed.record, deed.failures = low.record, low.failures
     results = [*nums, *(args[k].num for k in stored), *(one.num for one, _ in around)]  # type: ignore[union-attr]
-    found = low._in_turn([*map(tensor, leaves), *contents], deed, results)
+    found = low.in_turn([*map(tensor, leaves), *contents], deed, results)
     made = found[: len(nums)]
     for place, t in zip(places, found[len(nums) :], strict=False):
         low.write(place, t)
@@ -180,13 +180,13 @@ def _check_kept(low: L, op: Op, args: Sequence[Operand], conduct: Conduct, name:
         given = op.args[k]
         if k in callers:
             continue
-        if isinstance(args[k], Known | Val) and not _is_array(args[k]) and not isinstance(getattr(args[k], "value", None), np.ndarray):
+        if isinstance(args[k], Known | Val) and not is_array(args[k]) and not isinstance(getattr(args[k], "value", None), np.ndarray):
             continue  # a number, whatever was known of it
-        if not _is_array(args[k]):
+        if not is_array(args[k]):
             raise NotLowerable(f"{name} may keep, or change, what is in its argument {k + 1}{_at(where)}")
         if not (isinstance(given, Op) and not may_share(given) and _is_for(given, op, low)):
             raise NotLowerable(f"{name} may keep the array that it is given{_at(where)}; a copy that nobody else has could be given away")
-    if conduct.given_back and op in low.used and (conduct.itself is None or not _is_array(args[conduct.itself])):
+    if conduct.given_back and op in low.used and (conduct.itself is None or not is_array(args[conduct.itself])):
         raise NotLowerable(f"{name} may give back an array that it is given, or a view of one, and not always just that array")
     arrays = [a.place.location for a in args if isinstance(a, Val) and a.place is not None and a.num.kind == ARRAY]
     if conduct.written and len(set(map(id, arrays))) < len(arrays):
@@ -209,10 +209,6 @@ def _at(where: Location | None) -> str:
     return "" if where is None else f" ({where.file}:{where.line})"
 
 
-def _is_array(operand: Operand) -> bool:
-    return isinstance(operand, Val) and operand.num.kind == ARRAY
-
-
 def _stored(args: Sequence[Operand], k: int, name: str) -> Any:
     operand = args[k]
     if not isinstance(operand, Stored):
@@ -226,11 +222,11 @@ def _tree(operand: Operand, leaves: list[Val], low: L, name: str) -> Tree:
         if operand.callee in _CHANGEABLE:
             raise NotLowerable(f"{name} is given a {operand.callee.__name__.removeprefix('make_')}, which it might change or keep")
         return "build", operand.callee, tuple(_tree(p, leaves, low, name) for p in operand.parts), operand.op or operand
-    if isinstance(operand, OneOf) and not any(map(_is_array, operand.members)):
-        return cast(Tree, low._tree_of_act(operand, leaves, name, False))
+    if isinstance(operand, OneOf) and not any(map(is_array, operand.members)):
+        return cast(Tree, low.tree_of_act(operand, leaves, name, False))
     if isinstance(operand, Known | Val) and not (isinstance(operand, Val) and operand.num.kind == EITHER):
         if isinstance(operand, Known) and not is_a(operand.value, np.ndarray):
-            return cast(Tree, low._tree_of_act(operand, leaves, name, False))
+            return cast(Tree, low.tree_of_act(operand, leaves, name, False))
         leaves.append(low.val(operand))
         return "leaf", len(leaves) - 1
-    return cast(Tree, low._tree_of_act(operand, leaves, name, True))
+    return cast(Tree, low.tree_of_act(operand, leaves, name, True))

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, slicing
 from hovis_xla.emit.builder import T, element_type, tensor_type
 from hovis_xla.emit.values import BOOL, INT64, Num
 from hovis_xla.jaxlib.adapter import context, func, ir
@@ -81,7 +81,7 @@ def _apart(arguments: list[Any], nums: Sequence[Num]) -> list[Any]:
             found.append(next(arrays))
             continue
         size = 2 if num.dtype.kind == "c" else 1
-        taken = [builder.reshape(builder.static_slice(head, [at], [at + 1], [1]), ()) for at in range(place, place + size)]
+        taken = [builder.reshape(slicing.static_slice(head, [at], [at + 1], [1]), ()) for at in range(place, place + size)]
         found.append(_scalar(taken, num.dtype).ir)
         place += size
     return found

@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple, cast
 from hovis.ir.model import Block, Branch, Edge, Effect, Op, Operand, Param
 from hovis.lattice import Const
 from hovis_xla.analysis.growable_lists import changes_list
-from hovis_xla.analysis.intervals import ADDS, SUBTRACTS, before
 from hovis_xla.analysis.loop_forest import Region, is_test, successors
+from hovis_xla.analysis.ranges.intervals import ADDS, SUBTRACTS, before
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.analysis.speculative_loads import reads
 from hovis_xla.analysis.stored_arrays import stored
@@ -26,6 +26,14 @@ class Top(NamedTuple):
     reads: bool
 
 
+def ways(block: Block, region: Region) -> tuple[Edge, Edge] | None:
+    """The edge by which a block stays in a loop, and the one that leaves it, if it ends with a test of that."""
+    end = block.terminator
+    if not isinstance(end, Branch) or (end.true.block in region.blocks) is (end.false.block in region.blocks):
+        return None
+    return (end.true, end.false) if end.true.block in region.blocks else (end.false, end.true)
+
+
 def top_test(region: Region, heads: Sequence[Block], needed: Container[Op], busy: bool) -> Top | None:
     """The test of a loop that has one head, if that is nothing but a cheap test.
 
@@ -33,13 +41,10 @@ def top_test(region: Region, heads: Sequence[Block], needed: Container[Op], busy
     test alone, what that reads may fail: then another round is not begun, and it fails behind the loop.
     """
     head = heads[0]
-    branch = head.terminator
-    if len(heads) > 1 or not isinstance(branch, Branch):
+    found = ways(head, region) if len(heads) == 1 else None
+    if found is None:
         return None
-    inside = [e.block in region.blocks for e in (branch.true, branch.false)]
-    if inside[0] == inside[1]:
-        return None
-    stay, leave = (branch.true, branch.false) if inside[0] else (branch.false, branch.true)
+    stay, leave = found
     ops = [op for op in head.ops if op in needed]
     failing = [op for op in ops if op.effect & Effect.RAISES]
     may_fail = not busy and is_test(region) and all(map(reads, failing))
@@ -85,11 +90,9 @@ def comparison(cond: Operand, truth: bool, params: Collection[Param]) -> Compari
 
 def staying(region: Region, block: Block) -> Iterator[Comparison]:
     """What it says that a block of a loop does not leave it."""
-    end = block.terminator
-    if isinstance(end, Branch):
-        inside = [edge.block in region.blocks for edge in (end.true, end.false)]
-        if inside[0] is not inside[1]:
-            yield from comparisons(end.cond, inside[0])
+    end, found = block.terminator, ways(block, region)
+    if isinstance(end, Branch) and found is not None:
+        yield from comparisons(end.cond, found[0] is end.true)
 
 
 def step_of(region: Region, counter: Param) -> int | None:

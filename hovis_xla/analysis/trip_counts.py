@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from hovis.ir.model import Block, Branch, Op, Operand, Param
 from hovis.lattice import Const
-from hovis_xla.analysis.integer_ranges import SMALL, Ranges
 from hovis_xla.analysis.loop_condition import added, moved, staying, step_of
 from hovis_xla.analysis.loop_forest import Region, successors
+from hovis_xla.analysis.ranges.integer_ranges import SMALL, Ranges
 
 
 class Argument(NamedTuple):

@@ -17,8 +17,8 @@ from hovis.ir.model import Op
 from hovis.ir.operations.tapes import filled, get, put, revise
 from hovis_xla.analysis.speculative_loads import read_if
 from hovis_xla.analysis.trip_counts import Rounds, is_certain, times
-from hovis_xla.emit.values import ARRAY, Known, Num, Ragged, Struct, Val
-from hovis_xla.jaxlib.adapter import NATIVE_LOOP_BYTES
+from hovis_xla.emit.values import ARRAY, Known, Num, Ragged, Struct, Val, is_array
+from hovis_xla.jaxlib.compilation import NATIVE_LOOP_BYTES
 
 #: Microseconds: a call of an executable, and each array that goes in or comes out.
 CALL: Final = 6.0
@@ -84,7 +84,7 @@ class Work:
         size = max((_size(n) for n in nums), default=0)
         if in_loop:
             self.round_bytes += _touched(op, result, inputs)
-        if in_loop or (op.callee is not filled and any(map(_is_array, inputs))):  # to fill memory takes all kernels the same time
+        if in_loop or (op.callee is not filled and any(map(is_array, inputs))):  # to fill memory takes all kernels the same time
             self.largest[in_loop] = max(self.largest[in_loop], _size(result.num) if isinstance(result, Val) else size)
         if not isinstance(result, Val):
             return
@@ -142,7 +142,7 @@ def _touched(op: Op, result: object, inputs: Sequence[object]) -> int:
     """The bytes of arrays that an op reads and writes, at most; all that is not read or stored is let alone."""
     if op.callee in READS:
         return 2 * _bytes(result)
-    if op.callee in STORES and (_is_array(inputs[2]) or _is_one_item(inputs[1])):
+    if op.callee in STORES and (is_array(inputs[2]) or _is_one_item(inputs[1])):
         return 2 * _bytes(inputs[2])
     return sum(map(_bytes, (result, *inputs)))
 
@@ -151,14 +151,10 @@ def _bytes(operand: object) -> int:
     return _size(operand.num) * operand.num.dtype.itemsize if isinstance(operand, Val) else 0
 
 
-def _is_array(operand: object) -> bool:
-    return isinstance(operand, Val) and operand.num.kind == ARRAY
-
-
 def _is_one_item(index: object) -> bool:
     """Is it a number, or numbers for each dimension?"""
     parts = index.parts if isinstance(index, Struct) else index.value if isinstance(index, Known) and type(index.value) is tuple else (index,)
-    return all(type(part) is int or (type(part.value) is int if isinstance(part, Known) else isinstance(part, Val) and not _is_array(part)) for part in parts)
+    return all(type(part) is int or (type(part.value) is int if isinstance(part, Known) else isinstance(part, Val) and not is_array(part)) for part in parts)
 
 
 def _is_operator(callee: object) -> bool:

@@ -4,7 +4,7 @@ Every function emits at the current insertion point.  A :class:`T` is an MLIR va
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
@@ -28,7 +28,6 @@ from hovis_xla.emit.fp_barriers import (
     numbers,
     source_of,
 )
-from hovis_xla.emit.stored_parts import before, filling, pieces, shape_of
 from hovis_xla.emit.values import BOOL, INT32, INT64
 from hovis_xla.jaxlib.adapter import chlo, context, ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
@@ -70,6 +69,10 @@ def element_type(dtype: Dtype) -> Any:
 def tensor_type(dtype: Dtype, shape: Sequence[int] = ()) -> Any:
     """The MLIR type of a tensor."""
     return ir.RankedTensorType.get(tuple(shape), element_type(dtype))
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    return tuple(ir.RankedTensorType(value.type).shape)
 
 
 def constant(value: Any, dtype: Any = None) -> T:
@@ -366,201 +369,6 @@ def transpose(a: T, order: Sequence[int]) -> T:
     if tuple(order) == tuple(range(len(a.shape))):
         return a
     return T(hlo.transpose(a.ir, list(order)), a.dtype, tuple(a.shape[k] for k in order))
-
-
-def static_slice(a: T, starts: Sequence[int], stops: Sequence[int], steps: Sequence[int]) -> T:
-    shape = tuple(max(0, -(-(p - b) // s)) for b, p, s in zip(starts, stops, steps, strict=True))
-    if a.size and shape != a.shape:
-        found, starts, stops = before(a.ir, starts, stops)
-        number = filling(found)
-        if number is not None:
-            return broadcast(T(number, a.dtype, ()), shape)
-        a = T(found, a.dtype, shape_of(found))
-    return a if shape == a.shape else T(hlo.slice(a.ir, list(starts), list(stops), list(steps)), a.dtype, shape)
-
-
-def reverse(a: T, axes: Sequence[int]) -> T:
-    return T(hlo.reverse(a.ir, list(axes)), a.dtype, a.shape) if axes else a
-
-
-def concatenate(parts: Sequence[T], axis: int) -> T:
-    shape = list(parts[0].shape)
-    shape[axis] = sum(p.shape[axis] for p in parts)
-    return T(hlo.concatenate([p.ir for p in parts], axis), parts[0].dtype, tuple(shape))
-
-
-def pad(a: T, value: Any, low: Sequence[int], high: Sequence[int]) -> T:
-    shape = tuple(d + x + y for d, x, y in zip(a.shape, low, high, strict=True))
-    return T(hlo.pad(a.ir, constant(value, a.dtype).ir, list(low), list(high), [0] * len(low)), a.dtype, shape)
-
-
-def spread(a: T, gaps: Sequence[int]) -> T:
-    """So many zeros between the elements of each dimension."""
-    shape = tuple(d + max(d - 1, 0) * n for d, n in zip(a.shape, gaps, strict=True))
-    none = [0] * len(shape)
-    return T(hlo.pad(a.ir, constant(0, a.dtype).ir, none, none, list(gaps)), a.dtype, shape)
-
-
-def dynamic_slice(a: T, starts: Sequence[T], sizes: Sequence[int]) -> T:
-    """XLA clamps the starts: what is out of range has to be seen to before."""
-    if any(size > dim for size, dim in zip(sizes, a.shape, strict=True)):
-        return zeros(a.dtype, tuple(sizes))  # of nothing: no start is in range
-    return T(hlo.dynamic_slice(a.ir, _starts(starts, sizes), list(sizes)), a.dtype, tuple(sizes))
-
-
-def dynamic_update_slice(a: T, update: T, starts: Sequence[T]) -> T:
-    if any(size > dim for size, dim in zip(update.shape, a.shape, strict=True)):
-        return a
-    return T(hlo.dynamic_update_slice(a.ir, update.ir, _starts(starts, update.shape)), a.dtype, a.shape)
-
-
-def _starts(starts: Sequence[T], sizes: Sequence[int]) -> list[Any]:
-    """Of a single element: no start is less than zero then, and of unsigned ones XLA clamps but one end."""
-    return [convert(s, np.dtype(np.uint64)).ir if set(sizes) == {1} else s.ir for s in starts]
-
-
-def put_together(a: T, update: T, starts: Sequence[int]) -> T:
-    """The same at places that are known, as a concatenation of what stays and what comes."""
-    axis = next((k for k, (n, d) in enumerate(zip(update.shape, a.shape, strict=True)) if n != d), None)
-    if axis is None:
-        return update
-    start, stop = starts[axis], starts[axis] + update.shape[axis]
-    row = along(a, axis, start, stop)
-    made = put_together(row, update, [0 if k == axis else s for k, s in enumerate(starts)])
-    ends = [[along(T(v, a.dtype, shape_of(v)), axis, b, e) for v, b, e in pieces(a.ir, axis, *span)] for span in ((0, start), (stop, a.shape[axis]))]
-    return concatenate([*ends[0], made, *ends[1]], axis)
-
-
-def take(a: T, indices: T, axis: int) -> T:
-    """``np.take`` along one axis with indices in range."""
-    rank, batch = len(a.shape), len(indices.shape)
-    offset = [*range(axis), *(k + batch for k in range(axis, rank - 1))]
-    numbers = hlo.GatherDimensionNumbers.get(
-        offset_dims=offset, collapsed_slice_dims=[axis], operand_batching_dims=[], start_indices_batching_dims=[],
-        start_index_map=[axis], index_vector_dim=batch,
-    )  # fmt: skip
-    sizes = [1 if k == axis else d for k, d in enumerate(a.shape)]
-    shape = a.shape[:axis] + indices.shape + a.shape[axis + 1 :]
-    if not a.shape[axis]:
-        return zeros(a.dtype, shape)  # of nothing: no index is in range
-    return T(hlo.gather(a.ir, indices.ir, numbers, sizes), a.dtype, shape)
-
-
-def gather(a: T, axes: Sequence[int], indices: Sequence[T]) -> T:
-    """What is at places along some axes, all of one shape and in range; those dimensions come first."""
-    shape = indices[0].shape
-    stacked = concatenate([reshape(i, (*shape, 1)) for i in indices], len(shape))
-    rest = [d for k, d in enumerate(a.shape) if k not in axes]
-    if any(not a.shape[k] for k in axes):
-        return zeros(a.dtype, (*shape, *rest))
-    numbers = hlo.GatherDimensionNumbers.get(
-        offset_dims=list(range(len(shape), len(shape) + len(rest))), collapsed_slice_dims=sorted(axes), operand_batching_dims=[],
-        start_indices_batching_dims=[], start_index_map=list(axes), index_vector_dim=len(shape),
-    )  # fmt: skip
-    sizes = [1 if k in axes else d for k, d in enumerate(a.shape)]
-    return T(hlo.gather(a.ir, stacked.ir, numbers, sizes), a.dtype, (*shape, *rest))
-
-
-def scatter(a: T, indices: Sequence[T], updates: T, combine: str | None = None, axes: Sequence[int] | None = None) -> T:
-    """``a[i, j, …] = updates`` with one index vector for each of some axes (the first ones): the last of equal ones wins.
-
-    What is out of range is left out.  combine: an operation of what is there and what comes, in place of that.
-    """
-    axes = list(range(len(indices))) if axes is None else axes
-    count = updates.shape[0]
-    stacked = concatenate([reshape(i, (count, 1)) for i in indices], 1)
-    numbers = hlo.ScatterDimensionNumbers.get(
-        update_window_dims=list(range(1, len(updates.shape))), inserted_window_dims=sorted(axes), input_batching_dims=[],
-        scatter_indices_batching_dims=[], scattered_dims_to_operand_dims=list(axes), index_vector_dim=1,
-    )  # fmt: skip
-    made = hlo.ScatterOp([a.ir.type], [a.ir], stacked.ir, [updates.ir], numbers)
-    scalar = tensor_type(a.dtype)
-    block = made.regions[0].blocks.append(scalar, scalar)
-    with ir.InsertionPoint(block):
-        old, new = (T(v, a.dtype, ()) for v in block.arguments)
-        hlo.return_([(new if combine is None else op(combine, old, new)).ir])
-    return T(made.results[0], a.dtype, a.shape)
-
-
-def dot_general(a: T, b: T, contract: tuple[Sequence[int], Sequence[int]], batch: tuple[Sequence[int], Sequence[int]] = ((), ())) -> T:
-    """The general contraction; the result has the batch dimensions, then a's, then b's."""
-    numbers = hlo.DotDimensionNumbers.get(
-        lhs_batching_dimensions=list(batch[0]), rhs_batching_dimensions=list(batch[1]),
-        lhs_contracting_dimensions=list(contract[0]), rhs_contracting_dimensions=list(contract[1]),
-    )  # fmt: skip
-    rest_a = [d for k, d in enumerate(a.shape) if k not in (*contract[0], *batch[0])]
-    rest_b = [d for k, d in enumerate(b.shape) if k not in (*contract[1], *batch[1])]
-    shape = tuple([a.shape[k] for k in batch[0]] + rest_a + rest_b)
-    return T(hlo.dot_general(tensor_type(a.dtype, shape), a.ir, b.ir, numbers), a.dtype, shape)
-
-
-def scatter_add(a: T, at: T, amounts: T) -> T:
-    """A vector to which amounts have been added, each at its place, in order; what is out of range is left out."""
-    numbers = hlo.ScatterDimensionNumbers.get(
-        update_window_dims=[], inserted_window_dims=[0], input_batching_dims=[], scatter_indices_batching_dims=[],
-        scattered_dims_to_operand_dims=[0], index_vector_dim=1,
-    )  # fmt: skip
-    places = reshape(at, (at.size, 1))
-    made = hlo.ScatterOp([a.ir.type], [a.ir], places.ir, [reshape(amounts, (amounts.size,)).ir], numbers)
-    scalar = tensor_type(a.dtype)
-    block = made.regions[0].blocks.append(scalar, scalar)
-    with ir.InsertionPoint(block):
-        x, y = (T(v, a.dtype, ()) for v in block.arguments)
-        hlo.return_([add(x, y).ir])
-    return T(made.results[0], a.dtype, a.shape)
-
-
-# ------------------------------------------------------------------------------------------------- with regions
-
-
-def reduce(inputs: Sequence[T], inits: Sequence[T], axes: Sequence[int], body: Callable[..., Sequence[T]]) -> list[T]:
-    """Reduce several tensors together; body gets the accumulators, then the elements."""
-    shape = tuple(d for k, d in enumerate(inputs[0].shape) if k not in axes)
-    types = [tensor_type(x.dtype, shape) for x in inputs]
-    made = hlo.ReduceOp(types, [x.ir for x in inputs], [i.ir for i in inits], sorted(axes))
-    scalars = [tensor_type(x.dtype) for x in inputs]
-    block = made.regions[0].blocks.append(*scalars, *scalars)
-    with ir.InsertionPoint(block):
-        operands = [T(v, x.dtype, ()) for v, x in zip(block.arguments, [*inputs, *inputs], strict=True)]
-        hlo.return_([r.ir for r in body(*operands)])
-    return [T(r, x.dtype, shape) for r, x in zip(made.results, inputs, strict=True)]
-
-
-def repeat(values: Sequence[T], more: Callable[..., T], step: Callable[..., Sequence[T]]) -> list[T]:
-    """While ``more(*values)`` holds, ``values = step(*values)``."""
-    types = [x.ir.type for x in values]
-    made = hlo.WhileOp(types, [x.ir for x in values])
-    for region, body in zip(made.regions, (lambda *xs: [more(*xs)], step), strict=True):
-        block = region.blocks.append(*types)
-        with ir.InsertionPoint(block):
-            hlo.return_([r.ir for r in body(*(T(v, x.dtype, x.shape) for v, x in zip(block.arguments, values, strict=True)))])
-    return [T(r, x.dtype, x.shape) for r, x in zip(made.results, values, strict=True)]
-
-
-def sort(operands: Sequence[T], axis: int, less: Callable[..., T]) -> list[T]:
-    """Sort several tensors together, stably; ``less(a0, b0, a1, b1, …)``."""
-    made = hlo.SortOp([x.ir.type for x in operands], [x.ir for x in operands], dimension=axis, is_stable=True)
-    block = made.regions[0].blocks.append(*[t for x in operands for t in [tensor_type(x.dtype)] * 2])
-    with ir.InsertionPoint(block):
-        elements = [T(v, operands[k // 2].dtype, ()) for k, v in enumerate(block.arguments)]
-        hlo.return_([less(*elements).ir])
-    return [T(r, x.dtype, x.shape) for r, x in zip(made.results, operands, strict=True)]
-
-
-def cumulative(a: T, axis: int, combine: Callable[[T, T], T]) -> T:
-    """A running reduction along an axis, in log2(n) steps over the whole array."""
-    step, size = 1, a.shape[axis]
-    while step < size:
-        later = combine(along(a, axis, 0, size - step), along(a, axis, step, size))
-        a = concatenate([along(a, axis, 0, step), later], axis)
-        step *= 2
-    return a
-
-
-def along(a: T, axis: int, start: int, stop: int) -> T:
-    """A part of an axis."""
-    rank = range(len(a.shape))
-    return static_slice(a, [start if k == axis else 0 for k in rank], [stop if k == axis else a.shape[k] for k in rank], [1] * len(a.shape))
 
 
 # ------------------------------------------------------------------------------------------------- places

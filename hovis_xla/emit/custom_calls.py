@@ -30,18 +30,17 @@ def create_token() -> Any:
 
 def callback(token: Any, operands: Sequence[T], index: int, results: Sequence[tuple[Dtype, tuple[int, ...]]] = ()) -> tuple[Any, list[T]]:
     """Call the host; gives the token that orders what comes after, and the results."""
-    config = ir.DictAttr.get({"index": ir.IntegerAttr.get(ir.IntegerType.get_unsigned(64), index)})
-    api = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4)
-    types = [hlo.TokenType.get(), *(tensor_type(*r) for r in results)]
-    made = hlo.CustomCallOp(types, [token, *(x.ir for x in operands)], CALLBACK_TARGET, has_side_effect=True, backend_config=config, api_version=api)
-    token, *found = made.results
+    token, *found = _called([hlo.TokenType.get(), *(tensor_type(*r) for r in results)], [token, *(x.ir for x in operands)], index, True)
     return token, [T(r, dtype, tuple(shape)) for r, (dtype, shape) in zip(found, results, strict=True)]
 
 
 def host_call(operands: Sequence[T], index: int, results: Sequence[tuple[Dtype, tuple[int, ...]]]) -> list[T]:
     """Call the host for a result that depends on the operands alone."""
+    found = _called([tensor_type(*r) for r in results], [x.ir for x in operands], index, False)
+    return [T(r, dtype, tuple(shape)) for r, (dtype, shape) in zip(found, results, strict=True)]
+
+
+def _called(types: Sequence[Any], operands: Sequence[Any], index: int, acts: bool) -> Any:
     config = ir.DictAttr.get({"index": ir.IntegerAttr.get(ir.IntegerType.get_unsigned(64), index)})
     api = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 4)
-    types = [tensor_type(*r) for r in results]
-    made = hlo.CustomCallOp(types, [x.ir for x in operands], CALLBACK_TARGET, has_side_effect=False, backend_config=config, api_version=api)
-    return [T(r, dtype, tuple(shape)) for r, (dtype, shape) in zip(made.results, results, strict=True)]
+    return hlo.CustomCallOp(types, operands, CALLBACK_TARGET, has_side_effect=acts, backend_config=config, api_version=api).results

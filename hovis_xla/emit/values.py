@@ -385,3 +385,8 @@ def is_numpy(operand: Operand) -> bool:
     if isinstance(operand, Val):
         return operand.num.kind != PYTHON
     return isinstance(operand, Known) and is_a(operand.value, np.ndarray | np.generic)
+
+
+def is_array(operand: object) -> bool:
+    """An array of the program?"""
+    return isinstance(operand, Val) and operand.num.kind == ARRAY

@@ -4,14 +4,13 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from hovis.backend.entry.prologue import absent, leaves
+from hovis.backend.entry.prologue import absent
 from hovis.errors import SpecError, TraceError
 from hovis.front import traces, tracing
-from hovis.ir.model import callees
-from hovis_xla.abi.argument_plan import Taker, plan_of, taker
+from hovis_xla.abi.argument_plan import plan_of, taker
 from hovis_xla.abi.call_entry import BAILED
 from hovis_xla.abi.errstate import is_watched
-from hovis_xla.abi.ordered_effects import with_log
+from hovis_xla.front.residuals import replaying, taker_of
 from hovis_xla.jaxlib import adapter
 from hovis_xla.jaxlib.hlo_text import Loops
 from hovis_xla.partition.decide import decide
@@ -19,13 +18,6 @@ from hovis_xla.runtime import serialization
 from hovis_xla.runtime.executable import Executable
 from hovis_xla.runtime.serialization import StorageError
 from hovis_xla.runtime.size_buckets import Sized
-
-
-def replaying(traced: tracing.Trace, executable: Executable | Sized) -> Callable[..., Any]:
-    """The residual for calls that the executable has given up: what it did is not done again."""
-    other = tracing.Trace(traced.fn, traced.signature, callees(with_log(traced.function, executable.log)), traced.options)
-    other.static, other.guards = traced.static, traced.guards
-    return other.by_position()
 
 
 class Lowered:
@@ -148,23 +140,13 @@ def load(blob: bytes, fallback: Callable[..., Any] | None = None) -> Loaded:
 
     fallback      the original (or anything that takes the same arguments), for calls that XLA gives up: exceptions, ints
                   of more than 64 bits, arguments that do not fit.  Without it such calls raise.
-    StorageError alone if the bytes are damaged, or made for another jaxlib, CPU or XLA_FLAGS; TypeError if blob holds no bytes.
 
+    Raises StorageError alone if the bytes are damaged, or made for another jaxlib, CPU or XLA_FLAGS; TypeError if blob holds no bytes.
     The bytes hold machine code, and it is run: load only what you trust.  The digest in them finds damage, not malice.
+
+    >>> import hovis
+    >>> from hovis_xla import compile
+    >>> load(compile(hovis.trace(lambda x: x * 2.0, hovis.Float)).serialize())(4.0)
+    8.0
     """
     return Loaded(blob, fallback)
-
-
-def taker_of(traced: tracing.Trace, checked: bool) -> Taker:
-    """How the leaves are found in the unknown arguments of a trace."""
-    plans = plan_of(traced.signature)
-    if plans is not None:
-        return taker(plans, checked)
-
-    def take(*unknown: Any) -> tuple[Any, ...] | None:
-        try:
-            return tuple(leaves(traced.signature, unknown))
-        except SpecError:
-            return None
-
-    return take

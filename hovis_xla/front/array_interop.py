@@ -12,7 +12,7 @@ import numpy as np
 
 from hovis.arguments.specs import is_named_tuple
 from hovis_xla.abi.argument_specs import is_known
-from hovis_xla.jaxlib import adapter
+from hovis_xla.jaxlib import adapter, buffers
 
 _OWN: Final = (np.ndarray, np.generic, int, float, complex)
 
@@ -52,8 +52,8 @@ def _placed(holder: Any, at: Any, made: dict[int, Any]) -> Any:
     if id(value) in made:
         return made[id(value)]
     if kind is np.ndarray:
-        if value.dtype.char in adapter.DTYPES and value.dtype.isnative:
-            made[id(value)] = adapter.device_array(value, _holders(holder, at) <= _ALONE)
+        if value.dtype.char in buffers.DTYPES and value.dtype.isnative:
+            made[id(value)] = buffers.device_array(value, _holders(holder, at) <= _ALONE)
     elif kind is list or kind is dict or kind is tuple or (isinstance(value, tuple) and is_named_tuple(kind)):
         made[id(value)] = value  # as far as it holds itself
         made[id(value)] = _container(value, [_placed(value, k, made) for k in (value if kind is dict else range(len(value)))])

@@ -6,14 +6,11 @@ or an int of more than 64 bits, finds everything as it was.
 """
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-import numpy as np
-
 from hovis.arguments.specs import is_named_tuple
-from hovis.base.adopted_objects import Adopted, program
+from hovis.base.adopted_objects import program
 from hovis.engine.environment.guards import Guard, compile_guards
 from hovis.engine.state.specialization_tables import Promote
 from hovis.engine.state.type_lookup import in_slot, slots_of
@@ -21,107 +18,31 @@ from hovis.engine.trace import Fixed, Leaf, Structure
 from hovis.errors import TraceError
 from hovis.front import tracing
 from hovis.front.autotuner import Contest
-from hovis.front.jit_cache.cache_keys import KNOWN, Path
+from hovis.front.jit_cache.cache_keys import Path
 from hovis.front.kernels.primitives import Kept
-from hovis.ir.model import Block, Effect, Function, Op, Return, callees, edges
-from hovis.ir.operations import UNBOUND, make_object, make_tuple
+from hovis.ir.model import Effect, Function, Op, Return, callees
+from hovis.ir.operations import UNBOUND, make_object
 from hovis.lattice import Const, Type
-from hovis.lattice.constants import same_constant
 from hovis.lattice.inspection import is_a
 from hovis.library.language.signatures.type_queries import is_atomic
 from hovis.passes.rewriting import copy
 from hovis_xla.abi.argument_plan import Writer, tested
-from hovis_xla.abi.argument_specs import MOST, NUMBERS, Walk, attributes, chosen, is_known, structure
 from hovis_xla.abi.call_entry import BAILED
 from hovis_xla.abi.ordered_effects import Log
 from hovis_xla.abi.signature import Keyed
 from hovis_xla.analysis.primitive_effects import sees
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.emit.values import Handle, Known, NotLowerable, num_of_type
+from hovis_xla.front.argument_graph import Graph, Unfit
+from hovis_xla.front.object_changes import displaced, ends, trimmed, uses
 from hovis_xla.lowering.op_lowering import BUILDERS
 from hovis_xla.runtime.executable import Executable
 
 #: Numbers of the arguments that may turn out to choose.
 PROMOTIONS: Final = 64
 
-_KINDS: Final[dict[Any, str]] = {list: "list", dict: "dict", set: "set"}
-
-
 class Seen(NotLowerable):
     """Somebody may look at an object that is changed."""
-
-
-class Unfit(Exception):
-    """The arguments are nothing that could be adopted."""
-
-
-class Graph:
-    """The arguments of a call, looked through as a graph: its objects and its leaves, each once."""
-
-    def __init__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], policy: Mapping[Path, str]) -> None:
-        self._walk = Walk(policy)
-        self._known: dict[int, tuple[Any, ...]] = {}
-        #: kind, class, keys and parts of each object
-        self.objects: list[tuple[str, type, tuple[Any, ...], tuple[Any, ...]]] = []
-        self.wholes: list[Any] = []
-        self.leaves: list[Any] = []
-        self.specs: list[Any] = []
-        self.positional = tuple([self._part(value, (k,)) for k, value in enumerate(args)])
-        self.named = tuple([(name, self._part(value, (name,))) for name, value in kwargs.items()])
-
-    def adopted(self) -> Adopted:
-        """What a trace has to know of it."""
-        return Adopted(tuple(self.objects), self.positional, self.named)
-
-    def forget(self) -> None:
-        """Let go of the objects themselves: they are the caller's."""
-        self.wholes.clear()
-        self.leaves.clear()
-        self._known.clear()
-
-    def _part(self, value: Any, path: Path) -> tuple[Any, ...]:
-        found = self._known.get(id(value))
-        if found is not None:
-            return found
-        kind: Any = type(value)
-        shape = None if kind in NUMBERS or is_known(value) or self._walk.policy.get(path) is KNOWN else structure(value)
-        if issubclass(kind, tuple) and shape is not None:
-            return "tuple", kind, tuple([self._part(v, (*path, k)) for k, v in enumerate(value)])
-        if (kind is set and not value) or shape is not None:
-            return self._object(value, path, shape[1] if shape is not None else [])
-        _, spec = self._walk.part(value, path)
-        if isinstance(spec, Const):
-            return "known", spec.value
-        made = "leaf", len(self.leaves)
-        self.leaves.append(value)
-        self.specs.append(spec)
-        if is_a(value, np.ndarray):
-            self._known[id(value)] = made
-        return made
-
-    def _object(self, value: Any, path: Path, parts: list[Any]) -> tuple[Any, ...]:
-        kind = type(value)
-        k = len(self.objects)
-        self._known[id(value)] = made = "object", k
-        keys: tuple[Any, ...] = tuple(value) if kind is dict else () if kind in _KINDS else tuple(attributes(value) or ())
-        if hasattr(kind, "__del__"):
-            raise Unfit
-        self.wholes.append(value)
-        self.objects.append(("", kind, (), ()))
-        if len(self.wholes) + len(self.leaves) + len(parts) > MOST:
-            raise Unfit
-        fixed = chosen(value)
-        inner = tuple([("known", v) if j == fixed else self._part(v, (*path, j)) for j, v in enumerate(parts)])
-        self.objects[k] = _KINDS.get(kind, "instance"), kind, keys, inner
-        return made
-
-
-@dataclass(slots=True)
-class Change:
-    """What becomes of an object: its keys and all parts (``whole``), or these parts (numbers of the program's results)."""
-
-    whole: int | None
-    parts: list[tuple[int, int]]
 
 
 class Adopting:
@@ -137,10 +58,10 @@ class Adopting:
         names = dict(zip(map(id, traced.function.params), function.params, strict=True))
         #: what stands for each object, and for each leaf (a Param or a constant)
         self.objects, self.values = ([names.get(id(p), p) for p in parts] for parts in _given(traced))
-        ends = _ends(function)
+        found = ends(function)
         #: objects that are let go of
-        self.displaced = _displaced(graph, ends, self.objects, self.values)
-        self.changes = _trimmed(function, graph, ends, self.objects, self.values)
+        self.displaced = displaced(graph, found, self.objects, self.values)
+        self.changes = trimmed(function, graph, found, self.objects, self.values)
         graph.forget()
         function.name = getattr(fn, "__name__", function.name)
         self.params = _used(function)
@@ -333,123 +254,6 @@ def _given(traced: tracing.Trace) -> tuple[list[Any], list[Any]]:
     return parts(wholes), parts(leaves)
 
 
-# ------------------------------------------------------------------------------------------------- what has changed
-
-
-#: The blocks in which a program ends, its result there, and what is in each object (None: a set).
-Ends = list[tuple[Block, Any, list[Any]]]
-
-
-def _ends(function: Function) -> Ends:
-    ends: Ends = []
-    for block in function.blocks:
-        if isinstance(block.terminator, Return):
-            pair = _items(block.terminator.value)
-            contents = _items(pair[1]) if pair is not None else None
-            if pair is None or contents is None:
-                raise NotLowerable("its ways end together", function.location)
-            ends.append((block, pair[0], [_items(c) for c in contents]))
-    return ends
-
-
-def _trimmed(function: Function, graph: Graph, ends: Ends, wholes: list[Any], leaves: list[Any]) -> list[Change]:
-    """Have the function give, besides its result, only what has changed in its objects; where that is."""
-
-    def same(operand: Any, part: Any) -> bool:
-        what, *more = part
-        if what == "leaf" or what == "object":
-            given = (leaves if what == "leaf" else wholes)[more[0]]
-            return operand is given or (isinstance(operand, Const) and isinstance(given, Const) and same_constant(operand.value, given.value))
-        if what == "known":
-            return isinstance(operand, Const) and same_constant(operand.value, more[0])
-        found = _items(operand)
-        return more[0] is tuple and found is not None and len(found) == len(more[1]) and all(map(same, found, more[1]))
-
-    changes: list[Change] = []
-    wanted: list[tuple[int, int | None]] = []
-    for k, (kind, _, keys, parts) in enumerate(graph.objects):
-        change = Change(None, [])
-        found = [contents[k] for _, _, contents in ends]
-        if kind != "set" and not all(f is not None and len(f) == len(parts) + 1 and same_constant(f[0].value, keys) for f in found):
-            wanted.append((k, None))
-            change.whole = len(wanted)
-        elif kind != "set":
-            for j, part in enumerate(parts):
-                if not all(same(f[j + 1], part) for f in found):
-                    wanted.append((k, j + 1))
-                    change.parts.append((j, len(wanted)))
-        changes.append(change)
-    for block, result, contents in ends:
-        end = block.terminator
-        assert isinstance(end, Return)
-        whole = {k: Op(make_tuple, tuple(contents[k]), (), Type(tuple), None, Effect.PURE, end.location) for k, j in wanted if j is None}
-        more = [whole[k] if j is None else contents[k][j] for k, j in wanted]
-        end.value = Op(make_tuple, (result, *more), (), Type(tuple), None, Effect.PURE, end.location)
-        block.ops += [*whole.values(), end.value]
-    _without_old_ends(function)
-    return changes
-
-
-def _displaced(graph: Graph, ends: "Ends", wholes: list[Any], leaves: list[Any]) -> list[int]:
-    """The objects that are let go of on some way: their ends would show too late, if anybody looks.
-
-    Of the other leaves that are no numbers it is not known whether anybody does.
-    """
-    roots = [*graph.positional, *(part for _, part in graph.named)]
-    given = [wholes[k] for k in sorted(_inside(roots))] + [leaves[k] for k in sorted(_inside(roots, "leaf"))]
-    places = {id(param): k for k, param in enumerate(wholes)}
-    gone: set[int] = set()
-    for _, result, contents in ends:
-        todo, kept = [result, *given], set[int]()
-        while todo:
-            operand = todo.pop()
-            if isinstance(operand, Const) or id(operand) in kept:
-                continue
-            kept.add(id(operand))
-            todo += (contents[places[id(operand)]] or []) if id(operand) in places else operand.args if isinstance(operand, Op) else []
-        if any(not isinstance(leaf, Const) and id(leaf) not in kept and num_of_type(leaf.type, leaf.dims) is None for leaf in leaves):
-            raise NotLowerable("what an argument holds is let go of")
-        gone.update(k for k, param in enumerate(wholes) if id(param) not in kept)
-    return sorted(gone)
-
-
-def _inside(parts: Iterable[Any], wanted: str = "object") -> set[int]:
-    """The objects, or the leaves, that are arguments, or in tuples that are."""
-    found: set[int] = set()
-    for what, *more in parts:
-        found |= {more[0]} if what == wanted else _inside(more[1], wanted) if what == "tuple" else set()
-    return found
-
-
-def _without_old_ends(function: Function) -> None:
-    """Tuples that nobody takes any more, and what is in them alone."""
-    while True:
-        used = {id(v) for v, _ in _uses(function)}
-        dead = [op for op in function.ops() if op.callee in BUILDERS and id(op) not in used]
-        if not dead:
-            return
-        gone = frozenset(map(id, dead))
-        for block in function.blocks:
-            block.ops = [op for op in block.ops if id(op) not in gone]
-
-
-def _items(operand: Any) -> list[Any] | None:
-    """What is in a tuple."""
-    if isinstance(operand, Const):
-        return [Const(v) for v in operand.value] if type(operand.value) is tuple else None
-    return list(operand.args) if isinstance(operand, Op) and operand.callee is make_tuple else None
-
-
-def _uses(function: Function) -> Iterator[tuple[Any, Any]]:
-    """Each operand, and the op that it is one of (None: an end of a block, an edge)."""
-    for block in function.blocks:
-        for op in block.all_ops():
-            yield from ((v, op) for v in op.operands())
-        end = block.terminator
-        yield from ((getattr(end, name), end) for name in ("value", "cond") if hasattr(end, name))
-        yield from ((v, edge) for edge in edges(end) for v in edge.args)
-
-
 def _may_look(op: Op) -> bool:
     """May what the op calls look at objects of the caller's?  Not, if it prints numbers, texts, and lists of these.
 
@@ -468,12 +272,12 @@ def _is_plain(operand: Any) -> bool:
 
 def _used(function: Function) -> list[Any]:
     """The parameters that are used."""
-    used = {id(v) for v, _ in _uses(function)}
+    used = {id(v) for v, _ in uses(function)}
     return [p for p in function.params if id(p) in used]
 
 
 def _check(function: Function, handles: frozenset[int]) -> None:
     """What is handed on is put into the result, and into nothing else."""
-    for value, user in _uses(function):
+    for value, user in uses(function):
         if id(value) in handles and not isinstance(user, Return) and not (isinstance(user, Op) and user.callee in BUILDERS):
             raise NotLowerable(f"the argument {value.name or ''} :: {value.type} is no number or array of known shape", function.location)

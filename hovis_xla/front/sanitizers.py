@@ -20,7 +20,14 @@ _RAW: Final = (np.empty, np.empty_like, np.ndarray)
 
 
 class NanError(HovisError, FloatingPointError):
-    """A NaN (or an infinity, if that was asked for) has come out of an operation whose operands had none."""
+    """A NaN (or an infinity, if that was asked for) has come out of an operation whose operands had none: its line, and what they were.
+
+    >>> import numpy as np
+    >>> from hovis_xla import jit
+    >>> try: jit(lambda x: np.log(x) * 2.0, debug_nans=True)(np.array([-1.0, 1.0]))
+    ... except NanError as error: print("log" in str(error))
+    True
+    """
 
 
 class Overflows(Interpreter):

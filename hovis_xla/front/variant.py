@@ -9,18 +9,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from hovis.backend.assembler.assemble import assemble
-from hovis.backend.entry.alias_checks import stands_apart
-from hovis.backend.entry.prologue import parts_of
 from hovis.base import deadline
 from hovis.base.deadline import OutOfTime
-from hovis.base.once import COMPILER, alone
+from hovis.base.once import COMPILER
 from hovis.front import tracing
 from hovis.front.autotuner import GIVEN_UP, Contest
-from hovis.front.callables import python_function
 from hovis.front.jit_cache.cache_keys import Key
 from hovis.front.jit_cache.variants import Variant as PythonVariant
-from hovis.passes import pipeline
 from hovis.transforms.interpreter import Interpreter
 from hovis_xla.abi.argument_plan import Head, plan_of, quick_entry
 from hovis_xla.abi.argument_specs import aliasing
@@ -28,22 +23,20 @@ from hovis_xla.abi.call_entry import BAILED
 from hovis_xla.abi.errstate import is_watched
 from hovis_xla.abi.signature import Keyed
 from hovis_xla.emit.values import Late, NumberUnknown, ShapeUnknown
-from hovis_xla.front.aot import replaying, taker_of
 from hovis_xla.front.mutable_arguments import Adopting
+from hovis_xla.front.residuals import AFTERWARDS, replaying, taker_of, without_checks
 from hovis_xla.front.sanitizers import watched
 from hovis_xla.jaxlib import adapter
 from hovis_xla.jaxlib.adapter import XlaError
 from hovis_xla.partition.decide import Decision, Parts, decide
 from hovis_xla.runtime import jaxlib_checks
 from hovis_xla.runtime.executable import Executable
-from hovis_xla.runtime.size_buckets import Sized
+from hovis_xla.runtime.size_buckets import Sized, never
 
 #: What calls are done by, in words.
 WAYS: Final = {"xla": "XLA", "parts": "in pieces", "residual": "residual Python", "plain": "the plain function"}
 #: So many calls at most a residual that is cut up has for its pieces to find who does them, before it is held against the plain function.
 SETTLING: Final = 32
-#: What of the time for a first call there is besides, where residual Python is made only when it is first needed.
-AFTERWARDS: Final = 0.5
 
 
 class Variant(PythonVariant):
@@ -395,30 +388,6 @@ class Variant(PythonVariant):
         return " ".join(part for part in (text, grown, loops, jaxlib_checks.about_loops() if loops else "") if part)
 
 
-@alone
-def without_checks(traced: tracing.Trace) -> Callable[..., Any] | None:
-    """The residual as a function of its leaves, which somebody else has to check; None if the residual has to check more than that."""
-    try:
-        with deadline.within(AFTERWARDS / 2 * traced.options.limit(1)):
-            return _unchecked(traced)
-    except OutOfTime:
-        return None
-
-
-def _unchecked(traced: tracing.Trace) -> Callable[..., Any] | None:
-    function = pipeline.run(traced.function, traced.options.passes)
-    signature = traced.signature
-    order = {id(p): k for k, p in enumerate(signature.kept)}
-    params = function.blocks[0].params
-    if traced.fallback or function.is_generator or [order.get(id(p)) for p in params] != [*range(len(order))]:
-        return None
-    if any(True for _ in stands_apart(parts_of(signature), function, traced.static)):
-        return None
-    names = [f"leaf_{k}" for k in range(len(params))]
-    target = python_function(traced.fn)[0]
-    return assemble(function, target.__globals__ if target is not None else {}, parameters=names, lasting=frozenset(names))
-
-
 def _told(target: str) -> str:
     """What there is to say of calls that are Python's whatever they are."""
     if adapter.is_left_behind():
@@ -429,8 +398,3 @@ def _told(target: str) -> str:
 def does_something(executable: Executable) -> bool:
     """May what it does be seen from outside before its call is over?"""
     return executable.lowered.record is not None or executable.lowered.texts
-
-
-def never(*values: Any) -> Any:
-    """The entry of what has none: the residual is called by the long way."""
-    return BAILED

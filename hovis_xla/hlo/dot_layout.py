@@ -11,10 +11,10 @@ It is done where the module is finished.
 import math
 from typing import Any, Final, NamedTuple
 
-from hovis_xla.emit.stored_parts import shape_of
+from hovis_xla.emit.builder import shape_of
 from hovis_xla.hlo.iteration_dependence import element_of
 from hovis_xla.hlo.module import Module, operations_in
-from hovis_xla.jaxlib import adapter
+from hovis_xla.jaxlib import compilation
 from hovis_xla.jaxlib.adapter import context, ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 
@@ -102,7 +102,7 @@ def assign_dot_layouts(module: Module, native: bool) -> bool:
         found = [_product(op) for op in operations_in(module.ir, "stablehlo.dot_general")]
         products = [p for p in found if p is not None and p.is_tiled]
         tiles = native and any(_is_in_native_loop(p.op) for p in products) and all(map(_may_be_own, found))
-        tiles = tiles and not operations_in(module.ir, *_SHARED) and adapter.has_tiles()
+        tiles = tiles and not operations_in(module.ir, *_SHARED) and compilation.has_tiles()
         writer = _Writer(module, tiles)
         for product in products:
             if product.is_worth_it:

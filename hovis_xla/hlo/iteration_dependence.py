@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from hovis_xla.emit.affine import form
 from hovis_xla.emit.block_slots import block_of
-from hovis_xla.emit.stored_parts import shape_of
+from hovis_xla.emit.builder import shape_of
 from hovis_xla.hlo.module import Module, is_pure, last_of, made_by, operations
 from hovis_xla.jaxlib.adapter import attributes_of, ir
 

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from hovis_xla.emit import builder
 from hovis_xla.emit.block_slots import block_of
-from hovis_xla.emit.stored_parts import shape_of
+from hovis_xla.emit.builder import shape_of
 from hovis_xla.emit.values import INT64
 from hovis_xla.hlo.iteration_dependence import At, Index, Round, counter_of, element_of, is_single, number_of
 from hovis_xla.hlo.module import Module, is_pure, last_of, made_by

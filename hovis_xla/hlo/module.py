@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hovis_xla.emit import custom_calls
-from hovis_xla.emit.builder import T
-from hovis_xla.emit.stored_parts import shape_of
+from hovis_xla.emit.builder import T, shape_of
 from hovis_xla.emit.values import INT64
 from hovis_xla.jaxlib.adapter import ir
 

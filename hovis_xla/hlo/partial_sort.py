@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.base.once import once
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, reductions, slicing
 from hovis_xla.emit.builder import T, add, and_, compare, element_type, like, not_, or_, select, sub
 from hovis_xla.emit.values import INT64
 from hovis_xla.hlo.module import Module, is_pure, operations, operations_in
@@ -94,13 +94,13 @@ def _chosen(operands: Sequence[T], less: Less, few: int, at_end: bool) -> list[T
         out = and_(not_(later), builder.broadcast(compare("GT", k, zero), (size,)))
         # what no element is worse than
         worst = [builder.constant(True), builder.constant(-1 if at_end else size, INT64), *none]
-        _, place, *best = builder.reduce([out, places, *given], worst, [0], better)
+        _, place, *best = reductions.reduce([out, places, *given], worst, [0], better)
         at = sub(like(few - 1, k), k) if at_end else k
-        found = tuple(builder.dynamic_update_slice(f, builder.reshape(x, (1,)), [at]) for f, x in zip(found, best, strict=True))
+        found = tuple(slicing.dynamic_update_slice(f, builder.reshape(x, (1,)), [at]) for f, x in zip(found, best, strict=True))
         return [add(k, like(1, k)), place, *best, *found, *given]
 
     start = [zero, zero, *none, *(builder.zeros(x.dtype, (few,)) for x in operands), *operands]
-    return builder.repeat(start, lambda k, *_: compare("LT", k, like(few, k)), search)[2 + count : 2 + 2 * count]
+    return reductions.repeat(start, lambda k, *_: compare("LT", k, like(few, k)), search)[2 + count : 2 + 2 * count]
 
 
 def _inlined(body: Any, values: Sequence[T]) -> T:

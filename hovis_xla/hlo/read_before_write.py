@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from hovis_xla.emit.block_slots import block_of
+from hovis_xla.emit.builder import shape_of
 from hovis_xla.emit.inplace_stores import CELLWISE, KEPT
-from hovis_xla.emit.stored_parts import shape_of
 from hovis_xla.hlo.iteration_dependence import counter_of, element_of
 from hovis_xla.hlo.module import Module, is_pure, last_of, operations
 from hovis_xla.jaxlib.adapter import context, ir

@@ -8,8 +8,8 @@ import math
 from typing import Any, Final
 
 from hovis_xla.emit import builder
+from hovis_xla.emit.builder import shape_of
 from hovis_xla.emit.inplace_stores import CELLWISE
-from hovis_xla.emit.stored_parts import shape_of
 from hovis_xla.hlo.module import Module, erase_unused, operations
 from hovis_xla.hlo.partial_sort import tensor_of
 from hovis_xla.jaxlib.adapter import attributes_of, ir

@@ -7,8 +7,8 @@ read in front of the kernel's loop, and does one element at a time.  In native l
 import math
 from typing import Any, Final
 
+from hovis_xla.emit.builder import shape_of
 from hovis_xla.emit.inplace_stores import KEPT
-from hovis_xla.emit.stored_parts import shape_of
 from hovis_xla.hlo.module import Module, operations
 from hovis_xla.jaxlib.adapter import context, ir
 

@@ -33,8 +33,8 @@ from typing import Any, Final
 
 import hovis
 from hovis.base.once import once
-from hovis_xla.jaxlib import adapter
-from hovis_xla.jaxlib.adapter import Program, Recipe
+from hovis_xla.jaxlib import adapter, compilation
+from hovis_xla.jaxlib.compilation import Program, Recipe
 
 MAGIC: Final = b"hovis_xla cache 1\n"
 _DIGEST: Final = hashlib.sha256().digest_size
@@ -70,7 +70,7 @@ def machine() -> dict[str, str]:
 
 def circumstances(exact: bool) -> dict[str, Any]:
     """All that machine code depends on besides the program."""
-    options = {"exact": exact, "native_loop_bytes": adapter.NATIVE_LOOP_BYTES, "level": adapter.LEVEL}
+    options = {"exact": exact, "native_loop_bytes": compilation.NATIVE_LOOP_BYTES, "level": compilation.LEVEL}
     return {**machine(), "flags": _flags(), "options": options}
 
 
@@ -137,14 +137,14 @@ def key_of(module: Any, recipe: Recipe) -> str:
     code = io.BytesIO()
     module.operation.write_bytecode(code)
     about = {**circumstances(recipe.exact), **dataclasses.asdict(recipe), "hovis": hovis.__version__}
-    return hashlib.sha256(json.dumps(about, sort_keys=True).encode() + b"\n" + adapter.options_of(recipe) + b"\n" + code.getvalue()).hexdigest()
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode() + b"\n" + compilation.options_of(recipe) + b"\n" + code.getvalue()).hexdigest()
 
 
 def compiled(module: Any, inputs: Any, outputs: Any, callbacks: Sequence[Any], recipe: Recipe, first: tuple[Any, Recipe] | None = None) -> Program:
-    """As ``adapter.compile_module``, through the folder.  ``first``: another form of the program, by which ``is_there`` is to find it."""
+    """As ``compilation.compile_module``, through the folder.  ``first``: another form of the program, by which ``is_there`` is to find it."""
     where = folder()
     if where is None:
-        return adapter.compile_module(module, inputs, outputs, callbacks, recipe)
+        return compilation.compile_module(module, inputs, outputs, callbacks, recipe)
     path = where / key_of(module, recipe)
     waits = _waiting.get(path)
     if waits is not None:
@@ -153,10 +153,10 @@ def compiled(module: Any, inputs: Any, outputs: Any, callbacks: Sequence[Any], r
     program = None
     if code is not None:
         with contextlib.suppress(adapter.XlaError):
-            program = adapter.deserialize(code, inputs, outputs, callbacks, recipe)
+            program = compilation.deserialize(code, inputs, outputs, callbacks, recipe)
     if program is None:
         start = time.perf_counter()
-        program = adapter.compile_module(module, inputs, outputs, callbacks, recipe)
+        program = compilation.compile_module(module, inputs, outputs, callbacks, recipe)
         if time.perf_counter() - start > WORTH or code is not None:
             _keep(path, program, recipe, later=recipe.quick and not callbacks)
     if first is not None and _exists(path):

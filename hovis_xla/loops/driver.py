@@ -16,8 +16,8 @@ from hovis.ir.analysis.control_flow import Dominators, Incoming, liveness, opera
 from hovis.ir.model import Block, Edge, Function, Op, Operand, Param, Value, callees
 from hovis.passes import pipeline
 from hovis.passes.rewriting import copy, copy_blocks, drop_unreached, keep_params, substitute
-from hovis_xla.analysis.integer_ranges import Ranges
 from hovis_xla.analysis.loop_forest import Region, all_loops, needed, reachable, regions, successors
+from hovis_xla.analysis.ranges.integer_ranges import Ranges
 
 P = TypeVar("P")
 

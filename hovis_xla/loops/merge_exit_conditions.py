@@ -14,8 +14,9 @@ import numpy as np
 from hovis.ir.matching import same
 from hovis.ir.model import Block, Branch, Edge, Function, Op, Operand
 from hovis.lattice import Array, Type
-from hovis_xla.analysis.integer_ranges import GROWING, Ranges
+from hovis_xla.analysis.loop_condition import ways
 from hovis_xla.analysis.loop_forest import Region
+from hovis_xla.analysis.ranges.integer_ranges import Ranges, grows
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.analysis.speculative_loads import is_read, read_if
 from hovis_xla.loops import driver
@@ -57,7 +58,7 @@ def _second(sweep: Sweep, region: Region, block: Block) -> Block | None:
     if not alike or sum(op in sweep.needed for op in second.ops) > TEST_OPS:
         return None
     left = [op for op in second.all_ops() if not is_harmless(op) and not is_read(op)]
-    fits = all(map(_grows, left)) and (not left or _have_room(sweep.ranges, left, block))
+    fits = all(map(grows, left)) and (not left or _have_room(sweep.ranges, left, block))
     return second if fits else None
 
 
@@ -72,22 +73,13 @@ def _is_scalar(region: Region) -> bool:
 
 def leaving(block: Block, region: Region) -> tuple[Edge, Edge] | None:
     """The edge that leaves a loop and the one that stays, of a block that ends with a test."""
-    end = block.terminator
-    if not isinstance(end, Branch) or getattr(end.cond, "type", None) not in _TRUTHS:
-        return None
-    inside = [e.block in region.blocks for e in (end.true, end.false)]
-    if inside[0] == inside[1]:
-        return None
-    return (end.false, end.true) if inside[0] else (end.true, end.false)
+    end, found = block.terminator, ways(block, region)
+    return found[::-1] if isinstance(end, Branch) and found is not None and getattr(end.cond, "type", None) in _TRUTHS else None
 
 
 def is_harmless(op: Op) -> bool:
     """Can it be done where it was not to be done, without anything coming of it?"""
-    return not op.effect and not acts(op) and not _grows(op) and not isinstance(op.callee, Function) and not isinstance(op.type, Array)
-
-
-def _grows(op: Op) -> bool:
-    return op.type == Type(int) and op.callee in GROWING
+    return not op.effect and not acts(op) and not grows(op) and not isinstance(op.callee, Function) and not isinstance(op.type, Array)
 
 
 def _write(region: Region, block: Block, second: Block) -> None:

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from hovis.ir.model import Block, Branch, Edge, Function, Op, Raise
 from hovis.lattice import Const, Type
-from hovis_xla.analysis.integer_ranges import GROWING, INT64
-from hovis_xla.analysis.intervals import Interval, within
 from hovis_xla.analysis.loop_forest import Region, is_test
+from hovis_xla.analysis.ranges.integer_ranges import INT64, grows
+from hovis_xla.analysis.ranges.intervals import Interval, within
 from hovis_xla.loops import driver
 from hovis_xla.loops.driver import Sweep
 from hovis_xla.loops.unroll_counted import counts
@@ -40,17 +40,17 @@ def predicate_overflow(function: Function) -> Function:
 
 def _asked(sweep: Sweep, region: Region) -> list[Asked] | None:
     """What has to be asked; None, if it need not be, or would not help."""
-    head, grows = region.heads[0], [op for b in region.blocks for op in b.all_ops() if _grows(op)]
-    if region.loops or len(region.heads) > 1 or head is sweep.function.blocks[0] or not grows or not is_test(region) or counts(region):
+    head, growing = region.heads[0], [op for b in region.blocks for op in b.all_ops() if grows(op)]
+    if region.loops or len(region.heads) > 1 or head is sweep.function.blocks[0] or not growing or not is_test(region) or counts(region):
         return None
     ranges = sweep.ranges
-    if all(map(ranges.has_room, grows)):
+    if all(map(ranges.has_room, growing)):
         return None
     wide = [k for k, p in enumerate(head.params) if p.type == Type(int) and not within(ranges.base.get(p, INT64), (-MOST[-1], MOST[-1]))]
     some = [[k] for k in wide] if len(wide) <= ALONE else []
     for places, most in ((places, most) for places in (*some, wide) for most in MOST):
         with ranges.supposing(region, {head.params[k]: (-most, most) for k in places}):
-            fits = all(map(ranges.has_room, grows))
+            fits = all(map(ranges.has_room, growing))
         if fits:
             return [(k, how, bound) for k in places for how, bound in _limits(ranges.base.get(head.params[k], INT64), most)]
     return None
@@ -76,10 +76,6 @@ def asked_once(region: Region) -> "tuple[Op, list[Op]] | None":
 def _limits(known: Interval, most: int) -> list[tuple[Any, int]]:
     """What has to be asked of what goes round."""
     return [(operator.le, most)] * (known[1] > most) + [(operator.ge, -most)] * (known[0] < -most)
-
-
-def _grows(op: Op) -> bool:
-    return op.type == Type(int) and op.callee in GROWING
 
 
 def _write(function: Function, region: Region, asked: list[Asked]) -> None:

@@ -13,9 +13,9 @@ from typing import Any, Final, NamedTuple
 from hovis.ir.analysis.control_flow import predecessors
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param
 from hovis.lattice import Array, Const, Type
-from hovis_xla.analysis.intervals import ADDS, before
 from hovis_xla.analysis.loop_condition import added, comparison
 from hovis_xla.analysis.loop_forest import Region, reachable, successors
+from hovis_xla.analysis.ranges.intervals import ADDS, before
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.loops import driver
 from hovis_xla.loops.driver import Sweep, copy_loop

@@ -19,8 +19,8 @@ from typing import Final
 
 from hovis.ir.model import Block, Branch, Effect, Function, Jump, Op, Operand, edges
 from hovis.lattice import Array, Const, Type
-from hovis_xla.analysis.integer_ranges import GROWING, Ranges
 from hovis_xla.analysis.loop_forest import Region, is_test, reachable, successors
+from hovis_xla.analysis.ranges.integer_ranges import Ranges, grows
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.analysis.speculative_loads import reads
 from hovis_xla.loops import driver
@@ -74,7 +74,7 @@ def _waits(region: Region) -> bool:
 
 def _never_gives_up(ranges: Ranges, region: Region) -> bool:
     """Is there room for all its integers?  Flags of several rounds cost more than is gained."""
-    return all(ranges.has_room(op) for b in region.blocks for op in b.all_ops() if op.type == Type(int) and op.callee in GROWING)
+    return all(ranges.has_room(op) for b in region.blocks for op in b.all_ops() if grows(op))
 
 
 def _worth(ops: Sequence[Op]) -> int:
@@ -112,7 +112,7 @@ def _ask_once(function: Function, blocks: Sequence[Block], tests: Sequence[tuple
         assert isinstance(end, Branch)
         block.terminator = Branch(test, end.true, end.false, end.location)
     ranges = Ranges(function)
-    if not all(ranges.has_room(op) for b in blocks for op in b.all_ops() if op.type == Type(int) and op.callee in GROWING):
+    if not all(ranges.has_room(op) for b in blocks for op in b.all_ops() if grows(op)):
         for op, args in before[0]:
             op.args = args
         for block, end in before[1]:

@@ -12,16 +12,17 @@ from hovis.lattice.inspection import is_a
 from hovis.library.numpy.rules.aliasing import is_in, is_sharing
 from hovis.library.numpy.rules.ufuncs import OPERATORS
 from hovis_xla.analysis.stored_arrays import may_share
-from hovis_xla.emit import builder, custom_calls
+from hovis_xla.emit import builder, custom_calls, slicing
 from hovis_xla.emit.affine import difference
 from hovis_xla.emit.block_slots import block_of, is_within, tensor
 from hovis_xla.emit.builder import T, tensor_type
 from hovis_xla.emit.fp_barriers import numbers
 from hovis_xla.emit.inplace_stores import is_computed_in_place, unread
-from hovis_xla.emit.locations import Box, Location, Place, Step
+from hovis_xla.emit.locations import Location, Place
 from hovis_xla.emit.values import ARRAY, INT64, Known, NotLowerable, Num, Operand, Owned, Ragged, Stored, Struct, Val, is_numpy, view_roots
+from hovis_xla.emit.view_steps import Box, Step
 from hovis_xla.jaxlib.adapter import context, ir
-from hovis_xla.lowering.control_flow import Walker
+from hovis_xla.lowering.control.control_flow import Walker
 from hovis_xla.ops.ragged import extents
 
 #: An array is put together of so many parts at most, where it is known what is stored into.
@@ -107,7 +108,7 @@ class Arrays(Walker):
         """A part of the content of an array, as it is now."""
         found = self.windows.get((t.ir, tuple(s.ir for s in starts), shape))
         if found is None or not is_within(ir.InsertionPoint.current.block, block_of(found.ir)):
-            found = self.barrier(builder.dynamic_slice(t, starts, shape))
+            found = self.barrier(slicing.dynamic_slice(t, starts, shape))
             if self.depth:
                 self.loads.setdefault(t.ir, []).append(found)
         return builder.reshape(found, shape)
@@ -224,12 +225,12 @@ class Arrays(Walker):
         if update.shape == t.shape:
             return update
         if not self.depth and update.size * PIECES >= t.size and (known := numbers([s.ir for s in starts])) is not None:
-            return builder.put_together(t, update, [max(0, min(int(k), d - n)) for k, d, n in zip(known, t.shape, update.shape, strict=True)])
+            return slicing.put_together(t, update, [max(0, min(int(k), d - n)) for k, d, n in zip(known, t.shape, update.shape, strict=True)])
         here = ir.InsertionPoint.current.block
         reads = [x for x in self.loads.get(t.ir, ()) if block_of(x.ir) == here]
         at_once = self.depth and is_computed_in_place(t, update, starts, reads, self.stored)
         kept = update if at_once else self.barrier(update, *(unread(update, reads) if update.size == 1 else reads))
-        result = self.barrier(builder.dynamic_update_slice(t, kept, starts))
+        result = self.barrier(slicing.dynamic_update_slice(t, kept, starts))
         self.stored[result.ir] = t, update, starts
         if update.size == 1:
             self.cells[result.ir] = [([s.ir for s in starts], kept)]

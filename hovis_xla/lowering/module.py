@@ -1,7 +1,8 @@
 """From a Function to a StableHLO module.
 
 A :class:`Lowering` walks the control flow (``control_flow.Walker``) of a Function and of those that it calls; what an op gives
-is looked up (``op_lowering.Calls``).  Here is what a function keeps for itself, how it is left, and what the module returns.
+is looked up (``op_lowering.Calls``), and it is left by templates of results (``results.Results``).  Here is what a function keeps
+for itself, and what the module returns.
 """
 
 import os
@@ -13,64 +14,47 @@ import numpy as np
 
 from hovis.base import interrupts
 from hovis.ir.analysis.control_flow import operands
-from hovis.ir.model import Block, Function, Location, Op, Return, callees
+from hovis.ir.model import Block, Function, Op, callees
 from hovis.lattice import Type
-from hovis.lattice.inspection import is_a
 from hovis_xla.abi import host_callbacks
-from hovis_xla.abi.ordered_effects import rereads, safely
+from hovis_xla.abi.ordered_effects import rereads
 from hovis_xla.abi.run_record import Record
-from hovis_xla.abi.signature import Keyed, Lowered, Tape, Template
-from hovis_xla.analysis.growable_lists import AsTuple, Item, ItemsSeen, Listing
-from hovis_xla.analysis.integer_ranges import SMALL, Ranges
-from hovis_xla.analysis.intervals import Interval, meet
+from hovis_xla.abi.signature import Lowered, Tape, Template
+from hovis_xla.analysis.growable_lists import Item, ItemsSeen, Listing
 from hovis_xla.analysis.loop_forest import Region, carried_out, handlers, live_in, needed, reachable, regions
 from hovis_xla.analysis.persistent_scalars import Variable, variables
 from hovis_xla.analysis.primitive_effects import reaches
+from hovis_xla.analysis.ranges.integer_ranges import SMALL, Ranges
+from hovis_xla.analysis.ranges.intervals import Interval, meet
 from hovis_xla.analysis.side_effects import changes
 from hovis_xla.analysis.stored_arrays import known_arrays, stored_into
 from hovis_xla.choice.cost_model import Work
 from hovis_xla.emit import builder, custom_calls
-from hovis_xla.emit.block_slots import TAG, as_val, tensor
 from hovis_xla.emit.builder import T, tensor_type
-from hovis_xla.emit.locations import is_contiguous
 from hovis_xla.emit.memory_ssa import Memory, content, locations
 from hovis_xla.emit.values import (
     ARRAY,
     BOOL,
-    EITHER,
-    INT,
     INT32,
     INT64,
-    SCALAR,
-    Handle,
     Known,
     NotLowerable,
     Num,
     OneOf,
     Operand,
-    Owned,
     Ragged,
-    Raised,
-    ShapeUnknown,
-    Slot,
-    Struct,
     Val,
-    holds_handle,
     num_of_value,
-    view_roots,
 )
 from hovis_xla.jaxlib.adapter import context, func, ir
-from hovis_xla.lowering import compile_budget
-from hovis_xla.lowering.branches import Arrival, as_tensor
-from hovis_xla.lowering.carried_kinds import WHICH
-from hovis_xla.lowering.op_lowering import BUILDERS, Calls, where_called
+from hovis_xla.lowering.control import compile_budget
+from hovis_xla.lowering.control.branches import Arrival, as_tensor
+from hovis_xla.lowering.control.while_loops import lower_loop
+from hovis_xla.lowering.operands import where_called
 from hovis_xla.lowering.pipeline import LEADING, through
-from hovis_xla.lowering.result_aliasing import owner_key, rebuild, same_object, settled, sources_of
-from hovis_xla.lowering.while_loops import lower_loop
+from hovis_xla.lowering.results import Results, rebuild, settled, sources_of
 from hovis_xla.ops.memory import growable_lists, list_memory
 from hovis_xla.ops.memory.tapes import Reel, reels
-from hovis_xla.ops.ragged import extents
-from hovis_xla.prepare.pad_function import clipped
 
 #: What the lowering of one function keeps for itself.
 OF_A_FUNCTION: Final = (
@@ -85,7 +69,7 @@ NO_ITEMS: Final[Mapping[Op, Item]] = {}
 INLINE_DEPTH: Final = 16
 
 
-class Lowering(Calls):
+class Lowering(Results):
     """One module.  Rows use its methods :meth:`bail_if`, :meth:`val` and :meth:`number`."""
 
     def __init__(self, may_narrow: bool = False, ordered: bool = False, bounded: bool = False) -> None:
@@ -128,7 +112,7 @@ class Lowering(Calls):
         self.cells = {}
         self.windows: dict[Any, T] = {}
         self.parts_read = {}
-        #: parts of arrays by their bounds (``ops/ragged/ragged_indexing``), and bounds that have been clipped to a size, with what that gave
+        #: parts of arrays by their bounds (``ops/ragged/ragged_arrays``), and bounds that have been clipped to a size, with what that gave
         self.parts: dict[Any, Ragged] = {}
         self.clipped: dict[Any, tuple[tuple[T, T], ...]] = {}
         #: numbers of elements that are known at run time only: how wide what they count is, and what of it counts
@@ -199,100 +183,6 @@ class Lowering(Calls):
         self.narrow = True
         return assumed
 
-    def is_exit(self, block: Block) -> bool:
-        return block in self.templates
-
-    def leave(self, terminator: Return) -> tuple[Block, list[Slot]]:
-        """The exit that a return goes to: one for each way in which the result is put together."""
-        leaves: list[Val] = []
-        self.cuts: dict[Ragged, Struct] = {}
-        tree = self._tree(self.operand(terminator.value), leaves, {}, terminator.location)
-        template = Template(tree, tuple(leaf.num for leaf in leaves), terminator.location)
-        key = tree, template.nums, tuple(owner_key(leaf) for leaf in leaves)
-        block = self.exits.get(key)
-        if block is None:
-            block = self.exits[key] = Block()
-            self.templates[block] = template
-        return block, list(leaves)
-
-    def _tree(self, operand: Operand, leaves: list[Val], built: dict[object, int], location: Location | None) -> Any:
-        if isinstance(operand, Val) and operand.num.kind == EITHER:
-            leaves += [Val(Num(SCALAR, operand.num.dtype), operand.ir), Val(TAG, operand.tag)]
-            return "either", len(leaves) - 2
-        if isinstance(operand, OneOf):
-            leaves.append(Val(WHICH, operand.which))
-            return "oneof", len(leaves) - 1, tuple(self._tree(m, leaves, built, location) for m in operand.members)
-        if isinstance(operand, Val):
-            return self._leaf(operand, leaves, location)
-        if isinstance(operand, Struct):
-            if isinstance(operand.callee, Listing):
-                list_memory.enough(self, operand)
-            if operand.callee not in BUILDERS and holds_handle(operand):
-                raise NotLowerable("a text of an argument that is changed", location)
-            number = built.setdefault(operand.op or operand, len(built))
-            parts = tuple(self._tree(p, leaves, built, location) for p in operand.parts)
-            return "build", Keyed(self._builder(operand.callee, location)), parts, number
-        if isinstance(operand, Known) and is_a(operand.value, Handle):
-            return "argument", operand.value.argument
-        if isinstance(operand, Known) and not is_a(operand.value, Raised):
-            num = num_of_value(operand.value)
-            if num is not None and num.kind != ARRAY:
-                leaves.append(as_val(operand, num))
-                return "leaf", len(leaves) - 1
-            return "known", Keyed(operand.value)
-        if isinstance(operand, Ragged):
-            return self._cut(operand, leaves, built, location)
-        raise NotLowerable("a method of an array, or an exception, is returned", location)
-
-    def _cut(self, array: Ragged, leaves: list[Val], built: dict[object, int], location: Location | None) -> Any:
-        """An array of unknown size: the host cuts it off where it ends."""
-        if not array.own and len(self.active) > 1:
-            raise ShapeUnknown("a part of an array whose size is known at run time only is returned", location)
-        if array not in self.cuts:
-            t, counts = extents.packed(tensor(array.read()), array.counts)
-            whole = Val(array.full, t.ir, roots=array.base.roots if array.own else view_roots([array.base]))
-            sizes = [Known(None) if c is None else Val(INT, c.ir) for c in counts]
-            self.cuts[array] = Struct(clipped, (whole, *sizes), array)
-        return self._tree(self.cuts[array], leaves, built, location)
-
-    def _builder(self, callee: Callable[..., Any], location: Location | None) -> Callable[..., Any]:
-        """What makes a part of the result on the host."""
-        if callee in BUILDERS or isinstance(callee, Listing | AsTuple) or (isinstance(callee, type) and callee is not str):
-            return callee
-        self.texts = True
-        if not self.worked and self.token is None:
-            raise NotLowerable("all of its work is making texts", location)
-        return safely(callee)
-
-    def _leaf(self, value: Val, leaves: list[Val], location: Location | None) -> Any:
-        """A number or an array of the result: what is one object in the original stays one."""
-        for k, leaf in enumerate(leaves):
-            if leaf is value or same_object(leaf, value):
-                return "leaf", k
-        if self.ordered and len(self.active) == 1 and not _in_order(value):
-            raise NotLowerable("its elements may not be in C order, and Python looks at their order", location)
-        leaves.append(value)
-        return "leaf", len(leaves) - 1
-
-    def _owners(self, slots: list[Slot], location: Location | None) -> tuple[frozenset[Owned], ...]:
-        """Of which inputs each leaf may be the very object; refuses results that may be views of something else.
-
-        One that may *be* an argument (``x`` after a loop that may run no times) is found out by the host: if its bits are
-        those of the argument, Python does the call.
-        """
-        found: list[frozenset[Owned]] = []
-        # views that are no places yet may be of arrays that are
-        seen: set[object] = {r for s in slots if isinstance(s, Val) and s.num.kind == ARRAY and s.place is not None for r in s.roots}
-        for slot in slots:
-            roots = slot.roots if isinstance(slot, Val) and slot.num.kind == ARRAY and slot.place is None else frozenset[object]()
-            owners = frozenset(r for r in roots if isinstance(r, Owned))
-            fresh = roots - owners
-            if fresh & seen or any(r.view for r in owners):
-                raise NotLowerable("an array of the result may share memory with an argument, a constant or another result", location)
-            seen |= fresh
-            found.append(owners)
-        return tuple(found)
-
     def loop(self, start: Arrival, region: Region, until: Collection[Block]) -> Arrival:
         self.work.loops = True
         return lower_loop(self, start, region, until)
@@ -308,12 +198,6 @@ class Lowering(Calls):
         if any(isinstance(f, OneOf) for f in found):
             raise NotLowerable(f"{function.name} returns values of different kinds")
         return OneOf(as_tensor(arrival.choice).ir, tuple(found))
-
-
-def _in_order(value: Val) -> bool:
-    """Are its elements certainly in memory as XLA gives them?"""
-    shape = value.num.shape
-    return len(shape) < 2 or (value.place is not None and bool(is_contiguous(value.place, shape)))
 
 
 def control_start(function: Function, args: list[Operand]) -> Arrival:
@@ -437,7 +321,7 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
         slots = list(map(settled, slots))
         sources, more = sources_of(slots, template)
         outputs += more
-        owners = lowering._owners(slots, template.location)
+        owners = lowering.owners(slots, template.location)
         templates.append(replace(template, owners=owners, sources=sources, nums=tuple(num for num, _ in more)))
     func.return_([value for _, value in outputs])
     hidden = [(array, val.num) for array, val in lowering.constants.values()]

@@ -13,7 +13,7 @@ from typing import Any, Final
 from hovis.base import deadline
 from hovis.front import tracing
 from hovis.front.autotuner import PATIENCE
-from hovis.ir.model import Effect, Function, Op, callees
+from hovis.ir.model import Function, Op, callees
 from hovis.ir.naming import printable
 from hovis.passes.pass_runner import checking, run_pass
 from hovis.passes.rewriting import copy
@@ -52,11 +52,6 @@ def decide(function: Function, types: Sequence[Num | Known | None] | None = None
         return Decision(Executable.of(function, types, exact, hurry=hurry))
     except NotLowerable as reason:
         return Decision(None, reason.bare())
-
-
-def opaque_ops(function: Function) -> list[Op]:
-    """The calls that nothing is known of."""
-    return [op for op in function.ops() if op.effect & Effect.OPAQUE]
 
 
 class Parts:

@@ -60,6 +60,19 @@ Rule = Callable[["Rewriter", Op], Operand]
 Rules = Callable[[Any], Rule | None]
 
 
+def noting(table: dict[Any, Rule]) -> Callable[..., Callable[[Rule], Rule]]:
+    """A decorator that notes rules in a table, by the callees that they are of."""
+
+    def rule_of(*callees: Any) -> Callable[[Rule], Rule]:
+        def note(rule: Rule) -> Rule:
+            table.update(dict.fromkeys(callees, rule))
+            return rule
+
+        return note
+
+    return rule_of
+
+
 class Unbucketed(Exception):
     """The Function does something with an array of varying size that is not known to be safe with padding."""
 

@@ -27,7 +27,8 @@ from hovis_xla.hlo.licm import hoist_invariants
 from hovis_xla.hlo.module import Module
 from hovis_xla.hlo.partial_sort import select_partially
 from hovis_xla.jaxlib import adapter, disk_cache, progress
-from hovis_xla.jaxlib.adapter import Program, Recipe, XlaError
+from hovis_xla.jaxlib.adapter import XlaError
+from hovis_xla.jaxlib.compilation import Program, Recipe
 from hovis_xla.jaxlib.hlo_text import Loops, loops_of
 from hovis_xla.lowering.module import NO_SLOTS, lower
 from hovis_xla.lowering.pipeline import OF_LOOPS, in_rounds, rewrite, shaped

@@ -1,6 +1,6 @@
 """What hovis relies on in a jaxlib, looked at once: some of it is nowhere promised, and a new version may do otherwise.
 
-``adapter.self_test`` takes a tenth of a second, so what it found is kept on disk, for this jaxlib, CPU and flags.  Where
+``self_test`` takes a tenth of a second, so what it found is kept on disk, for this jaxlib, CPU and flags.  Where
 nothing may be kept there it is done when somebody asks, and before the first program with a loop.
 """
 
@@ -11,7 +11,7 @@ from typing import Final
 
 from hovis.base.once import once
 from hovis_xla.emit.values import NotLowerable
-from hovis_xla.jaxlib import adapter, disk_cache
+from hovis_xla.jaxlib import adapter, disk_cache, self_test
 
 #: What only makes loops quick; without it they are right, and slow.
 QUICK: Final = frozenset({"a loop becomes one native function", "the threshold for that can be set", "a barrier keeps stores in place"})
@@ -34,7 +34,7 @@ def missing() -> frozenset[str]:
 
 def _look() -> frozenset[str]:
     try:
-        return frozenset(what for what, holds in adapter.self_test().items() if not holds)
+        return frozenset(what for what, holds in self_test.self_test().items() if not holds)
     except adapter.XlaError as error:
         return frozenset({f"the self-test can be compiled ({str(error).splitlines()[0]})"})
 

@@ -25,9 +25,10 @@ from hovis_xla.abi.host_callbacks import HostCall
 from hovis_xla.abi.ordered_effects import Act
 from hovis_xla.abi.signature import Keyed, Lowered, Template
 from hovis_xla.emit.builder import T
-from hovis_xla.emit.locations import Box, Diagonal, Location, Part, Place, Reshaped, Step, Windows
+from hovis_xla.emit.locations import Location, Place
 from hovis_xla.emit.values import ARRAY, EITHER, PYTHON, SCALAR, Known, Num, Owned
-from hovis_xla.jaxlib import adapter
+from hovis_xla.emit.view_steps import Box, Diagonal, Part, Reshaped, Step, Windows
+from hovis_xla.jaxlib import adapter, compilation
 from hovis_xla.jaxlib.disk_cache import circumstances
 from hovis_xla.runtime.executable import Executable
 
@@ -353,7 +354,7 @@ def _restored(header: dict[str, Any], code: bytes) -> tuple[Executable, list[tup
     types = [Known(decode(t[1])) if t[0] == "known" else _num_of(t) for t in header["types"]]
     exact = header["options"]["exact"]
     _check(header, lowered)
-    program = adapter.deserialize(code, scalar_packing.interface(inputs), scalar_packing.interface(outputs), callbacks, adapter.Recipe(exact))
+    program = compilation.deserialize(code, scalar_packing.interface(inputs), scalar_packing.interface(outputs), callbacks, compilation.Recipe(exact))
     return Executable(header["name"], types, lowered, exact, program), [(name, _plan_of(plan)) for name, plan in header["arguments"]]
 
 

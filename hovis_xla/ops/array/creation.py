@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.lattice.inspection import is_a
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, slicing
 from hovis_xla.emit.block_slots import tensor
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.locations import rely_on_order
@@ -153,7 +153,7 @@ def _nested(low: L, obj: Operand) -> T | None:
         rows = [builder.convert(t, dtype) for t in inner]
     if rows is None or len({r.shape for r in rows}) > 1:
         return None
-    return builder.concatenate([builder.reshape(r, (1, *r.shape)) for r in rows], 0)
+    return slicing.concatenate([builder.reshape(r, (1, *r.shape)) for r in rows], 0)
 
 
 def _copy(low: L, a: Operand) -> Operand | None:

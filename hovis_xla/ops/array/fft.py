@@ -10,7 +10,7 @@ import numpy as np
 
 from hovis.lattice.inspection import is_a
 from hovis.library.numpy.rules.fft import ALONG_MANY, ALONG_ONE, DOUBLING, HALVING, length
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, slicing
 from hovis_xla.emit.block_slots import tensor
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.values import LAST, NONE, Known, Operand
@@ -33,8 +33,8 @@ def _fitted(t: T, n: int) -> T:
     """With n elements along the last axis: cut, or filled up with zeros."""
     last = t.shape[-1]
     if n < last:
-        return builder.static_slice(t, [0] * len(t.shape), [*t.shape[:-1], n], [1] * len(t.shape))
-    return builder.pad(t, 0, [0] * len(t.shape), [*[0] * (len(t.shape) - 1), n - last]) if n > last else t
+        return slicing.static_slice(t, [0] * len(t.shape), [*t.shape[:-1], n], [1] * len(t.shape))
+    return slicing.pad(t, 0, [0] * len(t.shape), [*[0] * (len(t.shape) - 1), n - last]) if n > last else t
 
 
 def _scale(t: T, n: int, forward: bool, norm: str | None, real: "np.dtype[Any]") -> T:
@@ -174,9 +174,9 @@ def _rolled(t: T, by: int, axis: int) -> T:
     if not cut:
         return t
     starts, stops, steps = [0] * len(t.shape), list(t.shape), [1] * len(t.shape)
-    ahead = builder.static_slice(t, [*starts[:axis], cut, *starts[axis + 1 :]], stops, steps)
-    behind = builder.static_slice(t, starts, [*stops[:axis], cut, *stops[axis + 1 :]], steps)
-    return builder.concatenate([ahead, behind], axis)
+    ahead = slicing.static_slice(t, [*starts[:axis], cut, *starts[axis + 1 :]], stops, steps)
+    behind = slicing.static_slice(t, starts, [*stops[:axis], cut, *stops[axis + 1 :]], steps)
+    return slicing.concatenate([ahead, behind], axis)
 
 
 def _frequencies(fn: Any) -> Row:

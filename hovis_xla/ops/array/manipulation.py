@@ -9,7 +9,7 @@ import numpy as np
 
 from hovis.ir import operations
 from hovis.lattice.inspection import is_a
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, slicing
 from hovis_xla.emit.block_slots import tensor
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.values import ARRAY, NONE, SCALAR, ZERO, Known, NotLowerable, Num, Operand, ShapeUnknown, Struct, Val, is_numpy
@@ -183,12 +183,12 @@ def _flip(low: L, m: Operand, axis: Operand = NONE) -> Operand | None:
     axes = None if t is None else axes_of(axis, len(t.shape))
     if t is None or axes is None:
         return None
-    return as_array(builder.reverse(t, list(axes))) if t.shape else Val(Num(SCALAR, t.dtype), t.ir)
+    return as_array(slicing.reverse(t, list(axes))) if t.shape else Val(Num(SCALAR, t.dtype), t.ir)
 
 
 def _part(t: T, axis: int, start: int, stop: int) -> T:
     rank = range(len(t.shape))
-    return builder.static_slice(t, [start if k == axis else 0 for k in rank], [stop if k == axis else t.shape[k] for k in rank], [1] * len(t.shape))
+    return slicing.static_slice(t, [start if k == axis else 0 for k in rank], [stop if k == axis else t.shape[k] for k in rank], [1] * len(t.shape))
 
 
 # ------------------------------------------------------------------------------------------------- joining
@@ -225,7 +225,7 @@ def _concatenated(parts: Sequence[T], axis: int) -> Val:
     shapes = {tuple(d for k, d in enumerate(p.shape) if k != axis % max(len(p.shape), 1)) for p in parts}
     if len(shapes) > 1 or len({len(p.shape) for p in parts}) > 1 or not parts[0].shape:
         raise NotLowerable("arrays of different shapes are joined: this raises")
-    return as_array(builder.concatenate(parts, axis % len(parts[0].shape)))
+    return as_array(slicing.concatenate(parts, axis % len(parts[0].shape)))
 
 
 def _concatenate(low: L, items: Operand, axis: Operand = ZERO) -> Operand | None:
@@ -289,7 +289,7 @@ def _repeat(low: L, a: Operand, repeats: Operand, axis: Operand = NONE) -> Opera
         at = axis_of(axis, len(t.shape))
     if is_a(repeats.value, tuple | list):
         places = np.repeat(np.arange(t.shape[at]), repeats.value)
-        return as_array(builder.take(t, builder.constant(places), at))
+        return as_array(slicing.take(t, builder.constant(places), at))
     if not is_a(repeats.value, int):
         return None
     n = repeats.value
@@ -304,7 +304,7 @@ def _tile(low: L, x: Operand, reps: Operand) -> Operand | None:
     rank = max(len(t.shape), len(counts))
     t = builder.reshape(t, (1,) * (rank - len(t.shape)) + t.shape)
     for axis, n in enumerate((1,) * (rank - len(counts)) + counts):
-        t = builder.concatenate([t] * n, axis) if n > 1 else t if n else _part(t, axis, 0, 0)
+        t = slicing.concatenate([t] * n, axis) if n > 1 else t if n else _part(t, axis, 0, 0)
     return as_array(t)
 
 

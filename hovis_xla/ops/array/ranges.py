@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, slicing
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.values import INT64, Known, NotLowerable, NumberUnknown, Operand
 from hovis_xla.ops.array.manipulation import as_array
@@ -87,7 +87,7 @@ def _indices(low: L, dimensions: Operand, dtype: Operand = Known(int), sparse: O
     if not shape:
         return None
     grids = [builder.reshape(builder.iota(found, shape, axis), (1, *shape)) for axis in range(len(shape))]
-    return as_array(builder.concatenate(grids, 0))
+    return as_array(slicing.concatenate(grids, 0))
 
 
 def _grid(low: L, grid: Operand, key: Operand) -> Operand | None:
@@ -99,7 +99,7 @@ def _grid(low: L, grid: Operand, key: Operand) -> Operand | None:
     if which is np.ogrid or isinstance(parts, np.ndarray):
         return operand_of(low, parts)
     shape = np.broadcast_shapes(*(p.shape for p in parts))
-    return as_array(builder.concatenate([builder.reshape(builder.broadcast(builder.constant(p), shape), (1, *shape)) for p in parts], 0))
+    return as_array(slicing.concatenate([builder.reshape(builder.broadcast(builder.constant(p), shape), (1, *shape)) for p in parts], 0))
 
 
 def _result_type(low: L, *args: Operand) -> Operand | None:

@@ -9,7 +9,7 @@ import numpy as np
 from hovis.lattice import Array
 from hovis.lattice.inspection import is_a
 from hovis.library.numpy.types.arrays import ask, dtype_of
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, reductions
 from hovis_xla.emit.block_slots import tensor
 from hovis_xla.emit.builder import T, and_, compare, like, or_, select
 from hovis_xla.emit.values import ARRAY, BOOL, FALSE, INT64, NONE, PYTHON, SCALAR, TRUE, ZERO, Known, NotLowerable, Num, Operand, Val, is_numpy, num_of_value
@@ -55,7 +55,7 @@ def reduce(x: T, axes: Sequence[int], init: Any, body: Callable[[T, T], T]) -> T
     if count(x.shape, axes) == 1:  # XLA would leave out the identity, which takes the sign of -0.0
         element = builder.reshape(x, tuple(d for k, d in enumerate(x.shape) if k not in axes))
         return body(like(init, element), element)
-    found = builder.reduce([x], [builder.constant(init, x.dtype)], axes, lambda a, b: [body(a, b)])[0]
+    found = reductions.reduce([x], [builder.constant(init, x.dtype)], axes, lambda a, b: [body(a, b)])[0]
     return builder.begun_with_zero(found, (x, axes)) if body is builder.add and not np.signbit(init) else found
 
 
@@ -335,7 +335,7 @@ def _scan(fn: Callable[..., object], combine: Callable[[T, T], T]) -> Row:
             if axes is None:
                 return None
             at = axes[0]
-        result = builder.cumulative(builder.convert(x, found), at, combine)
+        result = reductions.cumulative(builder.convert(x, found), at, combine)
         return Val(Num(ARRAY, found, result.shape), result.ir)
 
     return row

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, reductions, slicing
 from hovis_xla.emit.builder import T, and_, compare, not_, or_, select
 from hovis_xla.emit.values import ARRAY, FALSE, INT64, LAST, NONE, Known, Num, Operand, Val
 from hovis_xla.ops.array.reductions import axes_of, check_nonempty, finish, greatest, least, left_out, numpy_tensor
@@ -32,7 +32,7 @@ def arg_extreme(x: T, axis: int, greatest_first: bool) -> T:
     start = least(x.dtype) if greatest_first else greatest(x.dtype)
     # an identity: it loses against every element, by its position against equal ones
     inits = [builder.constant(start, x.dtype), builder.constant(2**62, INT64)]
-    return builder.reduce([x, index], inits, [axis], body)[1]
+    return reductions.reduce([x, index], inits, [axis], body)[1]
 
 
 def _arg(greatest_first: bool) -> Row:
@@ -93,7 +93,7 @@ def _sort(low: L, a: Operand, axis: Operand = LAST, kind: Operand = NONE, *, ord
         low.bail_if(any_of(builder.is_nan(x)))
     if x.dtype.kind in "fc" and not _is_stable(kind, stable):
         _same_zeros(low, x)
-    (result,) = builder.sort([x], at, _less)
+    (result,) = reductions.sort([x], at, _less)
     return Val(Num(ARRAY, x.dtype, x.shape), result.ir)
 
 
@@ -112,12 +112,12 @@ def _argsort(low: L, a: Operand, axis: Operand = LAST, kind: Operand = NONE, ord
     x, at = found
     if x.dtype.kind == "c":
         low.bail_if(any_of(builder.is_nan(x)))
-    keys, places = builder.sort([x, builder.iota(INT64, x.shape, at)], at, lambda a0, b0, a1, b1: _less(a0, b0))
+    keys, places = reductions.sort([x, builder.iota(INT64, x.shape, at)], at, lambda a0, b0, a1, b1: _less(a0, b0))
     if not _is_stable(kind, stable) and x.shape[at] > 1:
         rank = range(len(x.shape))
         ends = [1 if k == at else 0 for k in rank]
-        before = builder.static_slice(keys, [0] * len(rank), [d - e for d, e in zip(x.shape, ends, strict=True)], [1] * len(rank))
-        after = builder.static_slice(keys, ends, x.shape, [1] * len(rank))
+        before = slicing.static_slice(keys, [0] * len(rank), [d - e for d, e in zip(x.shape, ends, strict=True)], [1] * len(rank))
+        after = slicing.static_slice(keys, ends, x.shape, [1] * len(rank))
         low.bail_if(not_(all_of(_less(before, after))))
     return Val(Num(ARRAY, INT64, x.shape), places.ir)
 

@@ -15,11 +15,10 @@ import numpy as np
 
 from hovis.ir import operations
 from hovis.lattice.inspection import is_a
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, slicing
 from hovis_xla.emit.block_slots import block_of, is_within, tensor
-from hovis_xla.emit.builder import T, add, compare, like, or_, select
+from hovis_xla.emit.builder import T, add, compare, like, or_, select, shape_of
 from hovis_xla.emit.fp_barriers import name_of, source_of
-from hovis_xla.emit.stored_parts import shape_of
 from hovis_xla.emit.values import ARRAY, INT64, Known, NotLowerable, Num, Operand, Ragged, Raises, Stored, Struct, Val
 from hovis_xla.jaxlib.adapter import ir
 from hovis_xla.ops.array.manipulation import as_array
@@ -66,7 +65,7 @@ class Picked:
 
         def shown(base: Val) -> Val:
             points = [p if inside is None else select(inside, p, like(0, p)) for p in self.points]
-            return as_array(builder.transpose(builder.gather(tensor(base), self.axes, points), order))
+            return as_array(builder.transpose(slicing.gather(tensor(base), self.axes, points), order))
 
         def write(base: Val, new: T) -> None:
             self.scatter(low, base, builder.transpose(new, [order.index(k) for k in range(len(order))]))
@@ -80,7 +79,7 @@ class Picked:
         # what is out of range is not stored
         points = [p if inside is None else select(inside, p, like(2**62, p)) for p in self.points]
         flat = [builder.reshape(p, (size,)) for p in points]
-        t = builder.scatter(tensor(base), flat, builder.reshape(new, (size, *self.rest)), combine, self.axes)
+        t = slicing.scatter(tensor(base), flat, builder.reshape(new, (size, *self.rest)), combine, self.axes)
         store(low, base, t)
 
 

@@ -14,11 +14,10 @@ import numpy as np
 from hovis.ir import operations
 from hovis.lattice.inspection import is_a
 from hovis_xla.analysis.speculative_loads import read_if
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, slicing
 from hovis_xla.emit.affine import difference
 from hovis_xla.emit.block_slots import tensor
 from hovis_xla.emit.builder import T, add, compare, like, or_, select
-from hovis_xla.emit.locations import Box, box_of
 from hovis_xla.emit.values import (
     ARRAY,
     INT,
@@ -38,6 +37,7 @@ from hovis_xla.emit.values import (
     is_numpy,
     is_sequence,
 )
+from hovis_xla.emit.view_steps import Box, box_of
 from hovis_xla.ops.array import ufuncs
 from hovis_xla.ops.array.manipulation import as_array
 from hovis_xla.ops.array.reductions import axis_of
@@ -159,7 +159,7 @@ def _argwhere(low: L, x: Operand) -> Operand | None:
         return None
     places = advanced_indexing.places_of(low, x)
     columns = [builder.reshape(tensor(p.read()), (*p.full.shape, 1)) for p in places]
-    return ragged_indexing.made(as_array(builder.concatenate(columns, 1)), (*places[0].counts, None))
+    return ragged_indexing.made(as_array(slicing.concatenate(columns, 1)), (*places[0].counts, None))
 
 
 def _extract(low: L, condition: Operand, a: Operand) -> Operand | None:
@@ -369,7 +369,7 @@ def _take(low: L, a: Operand, indices: Operand, axis: Operand = NONE, out: Opera
     places = wrapped(low, at, t.shape[where], mode.value)
     if places is None:
         return None
-    result = builder.take(t, places, where)
+    result = slicing.take(t, places, where)
     return Val(Num(ARRAY if result.shape else SCALAR, result.dtype, result.shape), result.ir)
 
 

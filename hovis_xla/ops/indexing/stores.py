@@ -8,7 +8,7 @@ import numpy as np
 
 from hovis.ir import operations
 from hovis.lattice.inspection import is_a
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, slicing
 from hovis_xla.emit.block_slots import tensor
 from hovis_xla.emit.builder import T, and_, compare, like
 from hovis_xla.emit.locations import Location, Place
@@ -120,7 +120,7 @@ def updated(low: L, a: Operand, index: Operand, value: Operand) -> Operand | Non
     if box is None:
         return None
     new = converted(low, low.val(value), a.num.dtype, box.shape)
-    t = Place(Location(a.num.dtype, a.num.shape)).then(box).store(tensor(a), new, builder.dynamic_update_slice)
+    t = Place(Location(a.num.dtype, a.num.shape)).then(box).store(tensor(a), new, slicing.dynamic_update_slice)
     return Val(Num(ARRAY, t.dtype, t.shape), t.ir)
 
 
@@ -134,7 +134,7 @@ def _row(low: L, value: Operand, dtype: "np.dtype[Any]") -> Val | None:
     if not parts or any(class_of(p) is None and not _is_scalar(p) for p in parts):
         return None
     cells = [builder.reshape(converted(low, low.val(p), dtype, ()), (1,)) for p in parts]
-    row = builder.concatenate(cells, 0)
+    row = slicing.concatenate(cells, 0)
     return Val(Num(ARRAY, row.dtype, row.shape), row.ir)
 
 

@@ -10,7 +10,7 @@ from hovis.ir import operations
 from hovis.lattice.inspection import is_a
 from hovis.library.numpy.rules.ufuncs import ufunc_result
 from hovis.library.numpy.types.arrays import dtype_of
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, slicing
 from hovis_xla.emit.block_slots import tensor
 from hovis_xla.emit.builder import T, compare
 from hovis_xla.emit.values import ARRAY, FALSE, INT64, LAST, TRUE, Known, Operand, Ragged, Stored, Struct, abstract, is_numpy
@@ -69,7 +69,7 @@ def _fill_diagonal(low: L, a: Operand, val: Operand, wrap: Operand = FALSE) -> O
 def _repeated(values: T, at: T) -> T | None:
     """What is at places of values that begin again where they end."""
     size = math.prod(values.shape)
-    return builder.take(builder.reshape(values, (size,)), builder.op("remainder", at, builder.like(size, at)), 0) if size else None
+    return slicing.take(builder.reshape(values, (size,)), builder.op("remainder", at, builder.like(size, at)), 0) if size else None
 
 
 def _sorted(low: L, a: Operand, axis: Operand = LAST) -> Operand | None:
@@ -95,7 +95,7 @@ def _put(low: L, a: Operand, indices: Operand, values: Operand, mode: Operand = 
         return None
     if new.num.kind != ARRAY:
         check_range(low, tensor(new), target.num.dtype)
-    flat = builder.scatter(builder.reshape(tensor(target), (size,)), [places], builder.convert(x, target.num.dtype))
+    flat = slicing.scatter(builder.reshape(tensor(target), (size,)), [places], builder.convert(x, target.num.dtype))
     low.write(target.place, builder.reshape(flat, target.num.shape))
     return NOTHING
 

@@ -16,8 +16,9 @@ from hovis.library.numpy.rules.manipulation import in_shape
 from hovis.library.numpy.rules.ufuncs import SCALARS
 from hovis_xla.emit import builder
 from hovis_xla.emit.block_slots import tensor
-from hovis_xla.emit.locations import Diagonal, Part, Windows, box_of, is_contiguous, reshaped
+from hovis_xla.emit.locations import is_contiguous, reshaped
 from hovis_xla.emit.values import ARRAY, Known, NotLowerable, Operand, Struct, Val
+from hovis_xla.emit.view_steps import Diagonal, Part, Windows, box_of
 from hovis_xla.ops.scalar.python_numbers import L
 
 #: What is a Box whatever its arguments are, if they are known.

@@ -13,7 +13,7 @@ import numpy as np
 
 from hovis.lattice.inspection import is_a
 from hovis.library.numpy.types.einsum_subscripts import Labels, Terms, parse, split
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, reductions, slicing
 from hovis_xla.emit.block_slots import tensor
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.values import ARRAY, BOOL, FALSE, INT64, LAST, NONE, ZERO, Known, NotLowerable, Num, Operand, Val, is_numpy, num_of_dtype, view_roots
@@ -72,7 +72,7 @@ def contract(x: T, y: T, axes: tuple[Sequence[int], Sequence[int]], batch: tuple
     rest = [[k for k in range(len(t.shape)) if k not in (*axes[n], *batch[n])] for n, t in enumerate((x, y))]
     sides = [_turned_back(x), _turned_back(y)]
     inner, outer = ([[order[k] for k in where[n]] for n, (_, order) in enumerate(sides)] for where in (axes, batch))
-    found = builder.dot_general(sides[0][0], sides[1][0], (inner[0], inner[1]), (outer[0], outer[1]))
+    found = reductions.dot_general(sides[0][0], sides[1][0], (inner[0], inner[1]), (outer[0], outer[1]))
     of_vector = [math.prod(t.shape[k] for k in rest[n]) == 1 for n, t in enumerate((x, y))]
     # XLA's product of a vector and a matrix may begin with the first summands, as those of what is the same all along
     summed = () if sum(of_vector) == 1 else tuple((t, along) for (t, _), along in zip(sides, inner, strict=True))
@@ -106,9 +106,9 @@ def diagonal(t: T, offset: int, first: int, second: int) -> T:
     size = max(min(n - low, m - high), 0)
     zeros = [0] * len(batch)
     width = max(m - high, 0)
-    square = builder.static_slice(t, [*zeros, min(low, n), min(high, m)], [*batch, min(low, n) + size, m], [1] * (len(batch) + 2))
+    square = slicing.static_slice(t, [*zeros, min(low, n), min(high, m)], [*batch, min(low, n) + size, m], [1] * (len(batch) + 2))
     flat = builder.reshape(square, (*batch, size * width))
-    return builder.static_slice(flat, [*zeros, 0], [*batch, size * width], [1] * len(batch) + [width + 1])
+    return slicing.static_slice(flat, [*zeros, 0], [*batch, size * width], [1] * len(batch) + [width + 1])
 
 
 def sum_of_products(operands: Sequence[T], terms: Terms) -> T:
@@ -342,7 +342,7 @@ def _cross(low: L, a: Operand, b: Operand, /) -> Operand | None:
 
     def turned(t: T, by: int) -> T:
         cut = [[0] * (len(shape) - 1) + [k] for k in (by, 0)], [[*shape[:-1], k] for k in (3, by)]
-        return builder.concatenate([builder.static_slice(t, b, e, [1] * len(shape)) for b, e in zip(*cut, strict=True)], len(shape) - 1)
+        return slicing.concatenate([slicing.static_slice(t, b, e, [1] * len(shape)) for b, e in zip(*cut, strict=True)], len(shape) - 1)
 
     return result(builder.sub(builder.mul(turned(x, 1), turned(y, 2)), builder.mul(turned(x, 2), turned(y, 1))))
 

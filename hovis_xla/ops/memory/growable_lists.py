@@ -11,7 +11,7 @@ import numpy as np
 from hovis.ir import operations
 from hovis.ir.model import Function, Op
 from hovis_xla.analysis.growable_lists import GROWS, AsTuple, Item, Listing, listings
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, reductions, slicing
 from hovis_xla.emit.block_slots import num_of, tensor
 from hovis_xla.emit.builder import T, and_, compare, like, or_, select
 from hovis_xla.emit.values import EITHER, INT, INT64, TRUTH, Known, Num, Operand, Stored, Struct, Val
@@ -154,7 +154,7 @@ def _moved(low: L, a: Struct, source: Callable[[T], T]) -> None:
     for array in arrays_of(a):
         t = tensor(array)
         places = builder.iota(INT64, (t.shape[0],), 0)
-        low.write(array.place, builder.take(t, builder.op("minimum", source(places), like(t.shape[0] - 1, places)), 0))
+        low.write(array.place, slicing.take(t, builder.op("minimum", source(places), like(t.shape[0] - 1, places)), 0))
 
 
 def _sort(low: L, a: Struct, key: Operand = Known(None), reverse: Operand = Known(False)) -> Operand | None:  # noqa: B008
@@ -194,14 +194,14 @@ def _put_in_order(low: L, keys: Struct, items: Struct, down: bool) -> bool:
     def earlier(x: T, y: T, *pairs: T) -> T:
         return or_(compare("LT", x, y), and_(compare("EQ", x, y), less(*pairs[:width])))
 
-    _, *found = builder.sort([behind, *columns, *moved], 0, earlier)
+    _, *found = reductions.sort([behind, *columns, *moved], 0, earlier)
     for array, t in zip(arrays_of(items), found[len(columns) :] if moved else found, strict=True):
-        low.write(array.place, builder.static_slice(t, [0], [array.num.shape[0]], [1]))
+        low.write(array.place, slicing.static_slice(t, [0], [array.num.shape[0]], [1]))
     return True
 
 
 def _longer(t: T, slots: int) -> T:
-    return t if t.shape[0] == slots else builder.concatenate([t, builder.zeros(t.dtype, (slots - t.shape[0],))], 0)
+    return t if t.shape[0] == slots else slicing.concatenate([t, builder.zeros(t.dtype, (slots - t.shape[0],))], 0)
 
 
 def _flat(item: Item) -> Iterator[Num]:
@@ -242,7 +242,7 @@ def _reverse(low: L, a: Struct) -> Operand:
         t = tensor(array)
         nth = builder.add(builder.iota(INT64, (t.shape[0],), 0), like(1, builder.iota(INT64, (t.shape[0],), 0)))
         at = builder.sub(builder.broadcast(count, (t.shape[0],)), nth)
-        low.write(array.place, builder.take(t, builder.op("maximum", at, like(0, at)), 0))
+        low.write(array.place, slicing.take(t, builder.op("maximum", at, like(0, at)), 0))
     return NOTHING
 
 

@@ -10,8 +10,9 @@ from hovis_xla.analysis.growable_lists import Item, ItemsSeen, Listing
 from hovis_xla.emit import builder
 from hovis_xla.emit.block_slots import as_val, num_of, tensor
 from hovis_xla.emit.builder import T, compare, like, select
-from hovis_xla.emit.locations import Box, Location, Place
+from hovis_xla.emit.locations import Location, Place
 from hovis_xla.emit.values import ARRAY, BOOL, EITHER, INT64, Known, NotLowerable, Num, Operand, Ragged, Stored, Struct, Val
+from hovis_xla.emit.view_steps import Box
 from hovis_xla.ops.array.manipulation import as_array
 from hovis_xla.ops.scalar.python_numbers import L
 

@@ -23,7 +23,7 @@ from hovis.library.numpy.adjoints.cotangents import alike, apart, scatter, updat
 from hovis.library.numpy.adjoints.tangents import added, afresh
 from hovis.passes.rewriting import ByIdentity
 from hovis_xla.abi.signature import Tape
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, slicing
 from hovis_xla.emit.block_slots import tensor
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.locations import Location
@@ -190,7 +190,7 @@ def _put(low: L, tape: Operand, slot: Operand, value: Operand) -> Operand | None
 
 def _with(array: Val, x: T, starts: list[T]) -> Val:
     part = builder.reshape(builder.convert(x, array.num.dtype), (1, *array.num.shape[1:]))
-    return Val(array.num, builder.dynamic_update_slice(tensor(array), part, starts).ir)
+    return Val(array.num, slicing.dynamic_update_slice(tensor(array), part, starts).ir)
 
 
 def _get(low: L, tape: Operand, slot: Operand) -> Operand | None:
@@ -200,7 +200,7 @@ def _get(low: L, tape: Operand, slot: Operand) -> Operand | None:
     if not arrays or num is None or num.shape != arrays[0].num.shape[1:] or (num.kind == EITHER) != (len(arrays) == 2):
         return None
     starts = _starts(low, arrays[0], slot)
-    parts = [builder.reshape(builder.dynamic_slice(tensor(one), starts[: len(one.num.shape)], (1, *one.num.shape[1:])), one.num.shape[1:]) for one in arrays]
+    parts = [builder.reshape(slicing.dynamic_slice(tensor(one), starts[: len(one.num.shape)], (1, *one.num.shape[1:])), one.num.shape[1:]) for one in arrays]
     return Val(num, parts[0].ir, *(part.ir for part in parts[1:]))
 
 

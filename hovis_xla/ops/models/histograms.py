@@ -3,7 +3,7 @@
 import operator
 from typing import Any
 
-from hovis_xla.emit import builder
+from hovis_xla.emit import slicing
 from hovis_xla.emit.values import NotLowerable, ShapeUnknown
 from hovis_xla.ops.standin import StandIn, arrayed, model, np, standing, wrap, zeros
 
@@ -12,7 +12,7 @@ def counted(places: Any, size: int, weights: Any = None) -> Any:
     """How often each of ``size`` places comes, or the sum of the weights there; places out of range count nowhere."""
     start = zeros(places, size, np.int64 if weights is None else weights.dtype)
     amounts = np.ones_like(places, dtype=np.int64) if weights is None else weights
-    return wrap(places.low, builder.scatter_add(start.tensor, places.tensor, amounts.tensor))
+    return wrap(places.low, slicing.scatter_add(start.tensor, places.tensor, amounts.tensor))
 
 
 @model(np.bincount)

@@ -9,7 +9,7 @@ elements (:class:`Span`) it is known where it begins and ends, so that packing i
 from collections.abc import Sequence
 from typing import Any
 
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, reductions, slicing
 from hovis_xla.emit.affine import difference
 from hovis_xla.emit.builder import T, add, compare, like, select, sub
 from hovis_xla.emit.fp_barriers import numbers
@@ -61,7 +61,7 @@ def number(extent: T) -> T:
         return extent.chosen
     if not is_mask(extent):
         return extent
-    return builder.reduce([builder.convert(extent, INT64)], [builder.constant(0, INT64)], [0], lambda a, b: [add(a, b)])[0]
+    return reductions.reduce([builder.convert(extent, INT64)], [builder.constant(0, INT64)], [0], lambda a, b: [add(a, b)])[0]
 
 
 def counted(shape: tuple[int, ...], counts: Counts) -> T | None:
@@ -95,7 +95,7 @@ def widened(t: T, axis: int, size: int) -> T:
     extra = size - t.shape[axis]
     if not extra:
         return t
-    return builder.pad(t, 0, [0] * len(t.shape), [extra if k == axis else 0 for k in range(len(t.shape))])
+    return slicing.pad(t, 0, [0] * len(t.shape), [extra if k == axis else 0 for k in range(len(t.shape))])
 
 
 def packed(t: T, counts: Counts, axes: Sequence[int] | None = None) -> tuple[T, Counts]:
@@ -108,24 +108,24 @@ def packed(t: T, counts: Counts, axes: Sequence[int] | None = None) -> tuple[T, 
             t, found[axis] = shifted(t, axis, extent.first), extent.chosen
         else:
             places, found[axis] = _places(extent)
-            t = builder.take(t, places, axis)
+            t = slicing.take(t, places, axis)
     return t, tuple(found)
 
 
 def shifted(t: T, axis: int, by: T) -> T:
     """What is at ``by`` and behind it, in front; whatever behind that."""
     rank = range(len(t.shape))
-    wide = builder.pad(t, 0, [0 for _ in rank], [t.shape[k] if k == axis else 0 for k in rank])
+    wide = slicing.pad(t, 0, [0 for _ in rank], [t.shape[k] if k == axis else 0 for k in rank])
     zero = builder.constant(0, INT64)
-    return builder.dynamic_slice(wide, [by if k == axis else zero for k in rank], t.shape)
+    return slicing.dynamic_slice(wide, [by if k == axis else zero for k in rank], t.shape)
 
 
 def _shifted_back(t: T, axis: int, by: T) -> T:
     """What is in front, at ``by``."""
     rank = range(len(t.shape))
-    wide = builder.pad(t, 0, [t.shape[k] if k == axis else 0 for k in rank], [0 for _ in rank])
+    wide = slicing.pad(t, 0, [t.shape[k] if k == axis else 0 for k in rank], [0 for _ in rank])
     zero = builder.constant(0, INT64)
-    return builder.dynamic_slice(wide, [sub(like(t.shape[axis], by), by) if k == axis else zero for k in rank], t.shape)
+    return slicing.dynamic_slice(wide, [sub(like(t.shape[axis], by), by) if k == axis else zero for k in rank], t.shape)
 
 
 def _places(mask: T) -> tuple[T, T]:
@@ -133,14 +133,14 @@ def _places(mask: T) -> tuple[T, T]:
     size = mask.shape[0]
 
     def step(i: T, k: T, found: T, mask: T) -> list[T]:
-        here = builder.reshape(builder.dynamic_slice(mask, [i], [1]), ())
+        here = builder.reshape(slicing.dynamic_slice(mask, [i], [1]), ())
         # what is written where it does not hold is written over, or behind all that counts
-        found = builder.dynamic_update_slice(found, builder.reshape(i, (1,)), [k])
+        found = slicing.dynamic_update_slice(found, builder.reshape(i, (1,)), [k])
         return [add(i, like(1, i)), add(k, builder.convert(here, INT64)), found, mask]
 
     zero = builder.constant(0, INT64)
     start = [zero, zero, builder.zeros(INT64, mask.shape), mask]
-    _, count, found, _ = builder.repeat(start, lambda i, *_: compare("LT", i, like(size, i)), step)
+    _, count, found, _ = reductions.repeat(start, lambda i, *_: compare("LT", i, like(size, i)), step)
     return found, count
 
 
@@ -148,7 +148,7 @@ def unpacked(t: T, axis: int, mask: T) -> T:
     """What is at the front along an axis, where a mask holds."""
     if isinstance(mask, Span):
         return _shifted_back(t, axis, mask.first)
-    return builder.take(t, ranks(mask), axis)
+    return slicing.take(t, ranks(mask), axis)
 
 
 def ranks(mask: T) -> T:
@@ -156,11 +156,11 @@ def ranks(mask: T) -> T:
     size = mask.shape[0]
 
     def step(i: T, k: T, found: T, mask: T) -> list[T]:
-        here = builder.reshape(builder.dynamic_slice(mask, [i], [1]), ())
-        return [add(i, like(1, i)), add(k, builder.convert(here, INT64)), builder.dynamic_update_slice(found, builder.reshape(k, (1,)), [i]), mask]
+        here = builder.reshape(slicing.dynamic_slice(mask, [i], [1]), ())
+        return [add(i, like(1, i)), add(k, builder.convert(here, INT64)), slicing.dynamic_update_slice(found, builder.reshape(k, (1,)), [i]), mask]
 
     zero = builder.constant(0, INT64)
-    return builder.repeat([zero, zero, builder.zeros(INT64, mask.shape), mask], lambda i, *_: compare("LT", i, like(size, i)), step)[2]
+    return reductions.repeat([zero, zero, builder.zeros(INT64, mask.shape), mask], lambda i, *_: compare("LT", i, like(size, i)), step)[2]
 
 
 def same(a: Extent, b: Extent) -> bool:
@@ -219,7 +219,7 @@ def _moved(low: L, t: T, counts: Counts, axis: int, span: Span) -> tuple[T, Coun
         ends = [size if k == at else 0 for k in rank]
         zero = builder.constant(0, INT64)
         start = add(like(size, span.first), sub(extent.first, span.first))
-        t = builder.dynamic_slice(builder.pad(t, 0, ends, ends), [start if k == at else zero for k in rank], t.shape)
+        t = slicing.dynamic_slice(slicing.pad(t, 0, ends, ends), [start if k == at else zero for k in rank], t.shape)
     else:
         t = _shifted_back(t, at, span.first)
     return t, tuple(span if k == at else c for k, c in enumerate(counts))

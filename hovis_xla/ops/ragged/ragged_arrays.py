@@ -19,7 +19,7 @@ import numpy as np
 
 from hovis.ir import operations
 from hovis.lattice.inspection import is_a
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, reductions, slicing
 from hovis_xla.emit.block_slots import tensor
 from hovis_xla.emit.builder import T, add, compare, like, or_, select, sub
 from hovis_xla.emit.values import ARRAY, INT64, SCALAR, ZERO, Bound, Known, Num, Operand, Ragged, ShapeUnknown, Struct, Val
@@ -223,7 +223,7 @@ def _in_packed(found: Val, extent: T | None, per: int) -> Val:
         shape = (*at.shape, extent.shape[0])
         ahead = compare("LT", builder.iota(INT64, shape, len(shape) - 1), builder.broadcast(builder.reshape(at, (*at.shape, 1)), shape))
         left_out = builder.convert(builder.and_(ahead, builder.not_(builder.broadcast(extent, shape))), INT64)
-        before = builder.reduce([left_out], [builder.constant(0, INT64)], [len(shape) - 1], lambda a, b: [add(a, b)])[0]
+        before = reductions.reduce([left_out], [builder.constant(0, INT64)], [len(shape) - 1], lambda a, b: [add(a, b)])[0]
     return Val(found.num, sub(place, builder.mul(before, like(per, place))).ir)
 
 
@@ -287,7 +287,7 @@ def _ordered(low: L, callee: Any, x: Ragged, rest: Sequence[Operand], kwargs: di
     less = sub(count, like(1, count))
     # of as many differences as there are elements, the last is of what is behind them
     size = t.shape[0]
-    later = builder.concatenate([builder.along(t, 0, 1, size), builder.along(t, 0, 0, 1)], 0) if size else t
+    later = slicing.concatenate([slicing.along(t, 0, 1, size), slicing.along(t, 0, 0, 1)], 0) if size else t
     differences = low.call(np.subtract if t.dtype.kind != "b" else np.not_equal, [as_array(later), as_array(t)], {})
     return made(differences, (builder.op("maximum", less, like(0, less)),))
 
@@ -312,10 +312,10 @@ def _median(low: L, t: T, extent: T) -> Operand | None:
     low.bail_if(compare("EQ", count, like(0, count)))
     middle = [builder.op("divide", sub(count, like(k, count)), like(2, count)) for k in (1, 0)]
     data = tensor(ordered.read())
-    below, above, greatest = (builder.dynamic_slice(data, [at], [1]) for at in (*middle, sub(count, like(1, count))))
+    below, above, greatest = (slicing.dynamic_slice(data, [at], [1]) for at in (*middle, sub(count, like(1, count))))
     if t.dtype.kind == "f":
         low.bail_if(builder.reshape(builder.is_nan(greatest), ()))
-    mean = low.call(np.mean, [as_array(builder.concatenate([below, above], 0))], {})
+    mean = low.call(np.mean, [as_array(slicing.concatenate([below, above], 0))], {})
     if not isinstance(mean, Val):
         return None
     alone = builder.convert(builder.reshape(below, ()), mean.num.dtype)
@@ -335,12 +335,12 @@ def distinct(low: L, t: T, counts: Counts) -> Operand | None:
     if not t.size:
         return made(as_array(flat), (extent,))
     s = tensor(low.val(low.call(np.sort, [as_array(filled(flat, (extent,), _last(t.dtype)))], {})))
-    new = compare("NE", builder.along(s, 0, 1, t.size), builder.along(s, 0, 0, t.size - 1))
+    new = compare("NE", slicing.along(s, 0, 1, t.size), slicing.along(s, 0, 0, t.size - 1))
     if t.dtype.kind == "f":
-        new = builder.and_(new, builder.not_(builder.and_(builder.is_nan(builder.along(s, 0, 1, t.size)), builder.is_nan(builder.along(s, 0, 0, t.size - 1)))))
+        new = builder.and_(new, builder.not_(builder.and_(builder.is_nan(slicing.along(s, 0, 1, t.size)), builder.is_nan(slicing.along(s, 0, 0, t.size - 1)))))
         # 0.0 and -0.0 are equal, and which is kept is up to the sort
         low.bail_if(_mixed_zeros(flat))
-    first = builder.concatenate([builder.full(True, np.dtype(bool), (1,)), new], 0)
+    first = slicing.concatenate([builder.full(True, np.dtype(bool), (1,)), new], 0)
     inside = counted(s.shape, (number(extent),))
     return made(as_array(s), (first if inside is None else builder.and_(first, inside),))
 
@@ -350,7 +350,7 @@ def _mixed_zeros(t: T) -> T:
     zero = compare("EQ", t, like(0, t))
     negative = sign_bit(t)
     signed = builder.and_(zero, negative), builder.and_(zero, builder.not_(negative))
-    return builder.and_(*(builder.reduce([m], [builder.constant(False)], [0], lambda a, b: [or_(a, b)])[0] for m in signed))
+    return builder.and_(*(reductions.reduce([m], [builder.constant(False)], [0], lambda a, b: [or_(a, b)])[0] for m in signed))
 
 
 def _attribute(low: L, x: Ragged, name: str) -> Operand | None:

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.lattice.inspection import is_a
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, slicing
 from hovis_xla.emit.affine import difference
 from hovis_xla.emit.block_slots import block_of, is_within, tensor
 from hovis_xla.emit.builder import T, add, compare, like, or_, select, sub
@@ -53,8 +53,8 @@ def reversed_(low: L, x: Ragged) -> Operand | None:
     if extent is None:
         return None
     if is_mask(extent):
-        return seen(x, lambda t: builder.reverse(t, [0]), (extent.reversed() if isinstance(extent, Span) else builder.reverse(extent, [0]), *x.counts[1:]))
-    return seen(x, lambda t: shifted(builder.reverse(t, [0]), 0, sub(like(t.shape[0], extent), extent)), x.counts)
+        return seen(x, lambda t: slicing.reverse(t, [0]), (extent.reversed() if isinstance(extent, Span) else slicing.reverse(extent, [0]), *x.counts[1:]))
+    return seen(x, lambda t: shifted(slicing.reverse(t, [0]), 0, sub(like(t.shape[0], extent), extent)), x.counts)
 
 
 def item(low: L, x: Ragged, index: Operand) -> Operand | None:
@@ -85,7 +85,7 @@ def item(low: L, x: Ragged, index: Operand) -> Operand | None:
     if isinstance(extent, Span):
         at = add(at, extent.first)
     zero = builder.constant(0, INT64)
-    found = builder.reshape(builder.dynamic_slice(t, [at, *(zero for _ in t.shape[1:])], [1, *t.shape[1:]]), t.shape[1:])
+    found = builder.reshape(slicing.dynamic_slice(t, [at, *(zero for _ in t.shape[1:])], [1, *t.shape[1:]]), t.shape[1:])
     if not found.shape:
         return Val(Num(SCALAR, t.dtype), found.ir)
     if isinstance(x.base, Stored) or not x.own:
@@ -222,7 +222,7 @@ def assign(low: L, target: Ragged, value: Operand, casting: Any = None) -> None:
         require(low, here, _wide(size) if other is None else other)
         t = widened(t, place, max(size, shape[axis]))
         if size > shape[axis]:
-            t = builder.along(t, place, 0, shape[axis])
+            t = slicing.along(t, place, 0, shape[axis])
         if mine is not None and is_mask(mine):
             t = unpacked(t, place, mine)
     if not t.shape and isinstance(value, Val | Known):

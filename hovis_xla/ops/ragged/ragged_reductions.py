@@ -9,7 +9,7 @@ is left that anybody needs.
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, reductions
 from hovis_xla.emit.builder import T, add, compare, like
 from hovis_xla.emit.inplace_stores import CELLWISE
 from hovis_xla.emit.values import INT64
@@ -41,7 +41,7 @@ def reduced(span: Span, operands: Sequence[T], start: T, step: Callable[..., T])
         here = builder.and_(compare("GE", at, builder.broadcast(k, at.shape)), compare("LT", at, builder.broadcast(span.last, at.shape)))
         return [add(k, like(WIDTH, k)), step(found, here, *parts)]
 
-    return builder.repeat([span.first, start], lambda k, _: compare("LT", k, span.last), round)[1]
+    return reductions.repeat([span.first, start], lambda k, _: compare("LT", k, span.last), round)[1]
 
 
 def _can_narrow(values: Sequence[Any], size: int) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, reductions
 from hovis_xla.emit.builder import T, add, and_, compare, div, like, mul, neg, or_, rem, select, sub, xor
 from hovis_xla.emit.values import BOOL, INT64
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
@@ -154,7 +154,7 @@ def gcd(x: T, y: T) -> T:
         rest = rem(a, select(done, like(1, b), b))
         return [select(done, a, b), select(done, b, rest)]
 
-    return builder.convert(builder.repeat([a, b], more, step)[0], x.dtype)
+    return builder.convert(reductions.repeat([a, b], more, step)[0], x.dtype)
 
 
 def lcm(x: T, y: T) -> T:
@@ -177,7 +177,7 @@ def any_of(x: T) -> T:
     """Is one of the truths of a tensor set?  A rank-0 truth."""
     if not x.shape:
         return x
-    return builder.reduce([x], [builder.constant(False)], range(len(x.shape)), lambda a, b: [or_(a, b)])[0]
+    return reductions.reduce([x], [builder.constant(False)], range(len(x.shape)), lambda a, b: [or_(a, b)])[0]
 
 
 def all_of(x: T) -> T:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.ir import operations
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, reductions, slicing
 from hovis_xla.emit.block_slots import num_of, same_slot, tensor
 from hovis_xla.emit.builder import T, and_, compare, or_
 from hovis_xla.emit.values import INT64, PYTHON, SCALAR, Known, Num, Operand, Struct, Val
@@ -84,7 +84,7 @@ def _arrange(low: L, keys: Operand, items: Operand, reverse: Operand) -> Operand
         low.bail_if(arithmetic.any_of(builder.is_nan(column)))
     less = before(bool(reverse.value))
     places = builder.iota(INT64, (len(xs),), 0)
-    *_, order = builder.sort([*columns, places], 0, lambda *pairs: less(*pairs[:-2]))
+    *_, order = reductions.sort([*columns, places], 0, lambda *pairs: less(*pairs[:-2]))
     found = _taken(low, xs, order)
     return None if found is None else Struct(operations.make_list, tuple(found), object())
 
@@ -112,7 +112,7 @@ def _column(low: L, xs: Sequence[Operand]) -> T:
     if all(isinstance(x, Known) for x in xs):
         num = _number(xs[0])
         return builder.constant(np.array([x.value for x in xs if isinstance(x, Known)], None if num is None else num.dtype))
-    return builder.concatenate([builder.reshape(tensor(low.val(x)), (1,)) for x in xs], 0)
+    return slicing.concatenate([builder.reshape(tensor(low.val(x)), (1,)) for x in xs], 0)
 
 
 def _taken(low: L, xs: Sequence[Operand], order: T) -> list[Operand] | None:
@@ -120,8 +120,8 @@ def _taken(low: L, xs: Sequence[Operand], order: T) -> list[Operand] | None:
     nums = {_number(x) for x in xs}
     num = nums.pop()
     if not nums and num is not None:
-        column = builder.take(_column(low, xs), order, 0)
-        return [Val(num, builder.reshape(builder.static_slice(column, [k], [k + 1], [1]), ()).ir) for k in range(len(xs))]
+        column = slicing.take(_column(low, xs), order, 0)
+        return [Val(num, builder.reshape(slicing.static_slice(column, [k], [k + 1], [1]), ()).ir) for k in range(len(xs))]
     parts = [parts_of(low, x) if _kind(x) is tuple else None for x in xs]
     if any(p is None or not p or len(p) != len(parts[0] or ()) for p in parts):
         return None

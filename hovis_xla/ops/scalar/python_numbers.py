@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.ir import operations
-from hovis_xla.analysis.intervals import before
+from hovis_xla.analysis.ranges.intervals import before
 from hovis_xla.emit import builder
 from hovis_xla.emit.block_slots import tensor
 from hovis_xla.emit.builder import T, and_, compare, like, not_, or_, select, xor

@@ -11,7 +11,7 @@ import numpy as np
 from hovis.ir import operations
 from hovis.lattice.constants import is_immutable
 from hovis.lattice.inspection import is_a
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, reductions, slicing
 from hovis_xla.emit.block_slots import same_slot, tensor
 from hovis_xla.emit.builder import T, and_, compare, like, or_, select
 from hovis_xla.emit.values import (
@@ -172,8 +172,8 @@ def _from_table(low: L, items: Sequence[Operand], at: T, num: Num) -> Val:
             found = select(compare("EQ", at, like(place, at)), value, found)
         return Val(num, found.ir)
     else:
-        table = builder.concatenate([builder.reshape(tensor(low.val(i)), (1,)) for i in items], 0)
-    return Val(num, builder.reshape(builder.dynamic_slice(table, [at], (1,)), ()).ir)
+        table = slicing.concatenate([builder.reshape(tensor(low.val(i)), (1,)) for i in items], 0)
+    return Val(num, builder.reshape(slicing.dynamic_slice(table, [at], (1,)), ()).ir)
 
 
 def _get(low: L, entries: Operand, key: Operand, default: Operand = Known(None)) -> Operand | None:  # noqa: B008
@@ -257,11 +257,11 @@ def _sorted(low: L, a: Operand, reverse: Operand = Known(False)) -> Operand | No
     num = nums.pop()
     if nums or num is None or num.shape or num.dtype.kind == "c":
         return None
-    whole = builder.concatenate([builder.reshape(tensor(low.val(i)), (1,)) for i in items], 0)
+    whole = slicing.concatenate([builder.reshape(tensor(low.val(i)), (1,)) for i in items], 0)
     if num.dtype.kind == "f":
         low.bail_if(arithmetic.any_of(builder.is_nan(whole)))
-    (ordered,) = builder.sort([whole], 0, lambda x, y: compare("GT" if reverse.value else "LT", x, y))
-    parts = [Val(num, builder.reshape(builder.static_slice(ordered, [k], [k + 1], [1]), ()).ir) for k in range(len(items))]
+    (ordered,) = reductions.sort([whole], 0, lambda x, y: compare("GT" if reverse.value else "LT", x, y))
+    parts = [Val(num, builder.reshape(slicing.static_slice(ordered, [k], [k + 1], [1]), ()).ir) for k in range(len(items))]
     return Struct(operations.make_list, tuple(parts), object())
 
 
@@ -287,7 +287,7 @@ def _extreme_of_array(low: L, a: Operand, fn: Callable[..., Any]) -> Operand | N
         return low.call(fn, items, {}) if items is not None and 1 < len(items) <= COMPARED else None
     t = tensor(a)
     if t.dtype.kind == "f":
-        first = builder.reshape(builder.static_slice(t, [0], [1], [1]), ())
+        first = builder.reshape(slicing.static_slice(t, [0], [1], [1]), ())
         stuck = builder.broadcast(builder.is_nan(first), t.shape)
         t = select(stuck, builder.broadcast(first, t.shape), select(builder.is_nan(t), like(math.inf if fn is min else -math.inf, t), t))
     at = low.call(np.argmin if fn is min else np.argmax, [Val(a.num, t.ir)], {})

@@ -15,7 +15,7 @@ import pytest
 
 import hovis_xla
 from hovis_xla.abi import call_entry
-from hovis_xla.jaxlib import adapter
+from hovis_xla.jaxlib import buffers
 from tests.xla.harness.checking import agree, compiled, same
 
 pytestmark = pytest.mark.xla
@@ -437,11 +437,11 @@ def test_large_arrays_are_read_wherever_they_are():
 
     jitted = hovis_xla.jit(both, target="xla")
     count = call_entry.COPIED_BELOW // 8
-    memory = adapter.aligned((2 * count + 8,), np.dtype(float))
+    memory = buffers.aligned((2 * count + 8,), np.dtype(float))
     memory[:] = np.linspace(-1.0, 1.0, len(memory))
     before = memory.copy()
     aligned, other, spread = memory[:count], memory[3 : 3 + count], memory[: 2 * count : 2]
-    assert aligned.ctypes.data % adapter.ALIGNMENT == 0 != other.ctypes.data % adapter.ALIGNMENT
+    assert aligned.ctypes.data % buffers.ALIGNMENT == 0 != other.ctypes.data % buffers.ALIGNMENT
     for a, b in [(aligned, other), (other, aligned), (other, spread), (spread, aligned), (aligned, aligned), (other, other)]:
         assert all(map(same, jitted(a, b), both(a, b)))
         memory[:count] += 1.0  # what was read once is read again

@@ -10,7 +10,7 @@ import hovis
 import hovis_xla
 from hovis.front.autotuner import Contest
 from hovis_xla.choice import cost_model
-from hovis_xla.jaxlib import adapter
+from hovis_xla.jaxlib import compilation
 from hovis_xla.runtime import jaxlib_checks
 from tests.xla.harness.checking import same
 
@@ -187,8 +187,8 @@ LONG, VAST = cost_model.FEW + 1, 1 << 21
 def test_what_is_small_is_compiled_quickly(fn, args, small, monkeypatch):
     jaxlib_checks.missing()  # compiles, too
     asked = []
-    real = adapter.compile_module
-    monkeypatch.setattr(adapter, "compile_module", lambda *what: asked.append(what[4].small) or real(*what))
+    real = compilation.compile_module
+    monkeypatch.setattr(compilation, "compile_module", lambda *what: asked.append(what[4].small) or real(*what))
     wanted = copy.deepcopy(args)
     assert same(hovis_xla.jit(fn, target="xla")(*args), fn(*wanted))
     assert same(args, wanted)
@@ -267,7 +267,7 @@ def test_strict_is_strict_for_kinds_that_come_late():
     f = jit(lambda x, s: x + len(s) if isinstance(s, str) else x.tobytes(), strict=True)
     for k in range(20):
         assert f(1.0, "a" * k) == 1.0 + k
-    with pytest.raises(hovis_xla.front.jit.TraceError):
+    with pytest.raises(hovis.TraceError):
         f(np.ones(3), 1)
 
 

@@ -12,8 +12,8 @@ import pytest
 import hovis
 import hovis_xla
 from hovis.base.once import forget
-from hovis_xla.jaxlib import adapter, disk_cache
-from hovis_xla.jaxlib.adapter import Recipe
+from hovis_xla.jaxlib import adapter, compilation, disk_cache
+from hovis_xla.jaxlib.compilation import Recipe
 
 pytestmark = [pytest.mark.xla, pytest.mark.usefixtures("in_full")]
 
@@ -38,13 +38,13 @@ def folder(tmp_path, monkeypatch):
 def compiles(monkeypatch):
     """How often XLA has compiled."""
     found = []
-    real = disk_cache.adapter.compile_module
+    real = compilation.compile_module
 
     def counted(*args):
         found.append(args)
         return real(*args)
 
-    monkeypatch.setattr(disk_cache.adapter, "compile_module", counted)
+    monkeypatch.setattr(compilation, "compile_module", counted)
     return found
 
 
@@ -266,13 +266,13 @@ def test_the_key_is_of_all_that_machine_code_depends_on(tmp_path, monkeypatch):
         is_another()
     for name, value in (("LEVEL", 1), ("NATIVE_LOOP_BYTES", 5)):
         with monkeypatch.context() as changed:
-            changed.setattr(adapter, name, value)
+            changed.setattr(compilation, name, value)
             is_another()
     with monkeypatch.context() as changed:
-        changed.setattr(adapter, "_THREADS", 77)
+        changed.setattr(compilation, "_THREADS", 77)
         is_another(Recipe(small=True))
     with monkeypatch.context() as changed:
-        changed.setattr(adapter, "_OWN_SUMS", ("another_option", "value"))
+        changed.setattr(compilation, "_OWN_SUMS", ("another_option", "value"))
         is_another(Recipe(native=True))
 
 
@@ -328,7 +328,7 @@ def test_what_xla_does_not_compile_is_python(monkeypatch):
     def refuse(*args):
         raise disk_cache.adapter.XlaError("INTERNAL: no")
 
-    monkeypatch.setattr(disk_cache.adapter, "compile_module", refuse)
+    monkeypatch.setattr(compilation, "compile_module", refuse)
     f = hovis_xla.jit(lambda x: x + 1, target="xla")
     assert f(1.5) == f(1.5) == 2.5
     assert "residual Python, because XLA does not compile it: INTERNAL: no" in f.explain()

@@ -9,7 +9,7 @@ import hovis_xla
 from hovis_xla.analysis.trip_counts import Argument, Early, times
 from hovis_xla.choice import cost_model
 from hovis_xla.emit.values import NotLowerable
-from hovis_xla.jaxlib import adapter, disk_cache
+from hovis_xla.jaxlib import compilation, disk_cache
 from hovis_xla.lowering.module import lower
 from hovis_xla.runtime import executable, jaxlib_checks
 
@@ -23,8 +23,8 @@ def compiles(monkeypatch):
     disk_cache.write_waiting()
     monkeypatch.setattr(executable, "QUICKLY", True)
     found = []
-    real = adapter.compile_module
-    monkeypatch.setattr(adapter, "compile_module", lambda *what: found.append(what[4].quick) or real(*what))
+    real = compilation.compile_module
+    monkeypatch.setattr(compilation, "compile_module", lambda *what: found.append(what[4].quick) or real(*what))
     return found
 
 
@@ -116,7 +116,7 @@ def drained(x, y):
 
 @pytest.mark.parametrize(("fuel", "compiled"), [(cost_model.FUEL, [True]), (0.2, [True, False]), (0.0, [True, False])], ids=["enough", "some", "none"])
 def test_where_nobody_knows_it_may_run_so_long(fuel, compiled, compiles, monkeypatch):
-    monkeypatch.setattr("hovis_xla.lowering.compile_budget.FUEL", fuel)
+    monkeypatch.setattr("hovis_xla.lowering.control.compile_budget.FUEL", fuel)
     f = hovis_xla.jit(drained, target="xla")
     given, wanted = [X[::-1].copy(), np.array([40.0])], [X[::-1].copy(), np.array([40.0])]
     assert f(*given) == drained(*wanted)
@@ -125,7 +125,7 @@ def test_where_nobody_knows_it_may_run_so_long(fuel, compiled, compiles, monkeyp
 
 
 def test_what_gives_up_early_and_raises(compiles, monkeypatch):
-    monkeypatch.setattr("hovis_xla.lowering.compile_budget.FUEL", 0.0)
+    monkeypatch.setattr("hovis_xla.lowering.control.compile_budget.FUEL", 0.0)
 
     def found(x, wanted):
         k = 0
@@ -140,7 +140,7 @@ def test_what_gives_up_early_and_raises(compiles, monkeypatch):
 
 
 def test_what_can_be_seen_has_no_fuel_to_run_out_of(compiles, monkeypatch):
-    monkeypatch.setattr("hovis_xla.lowering.compile_budget.FUEL", 0.0)
+    monkeypatch.setattr("hovis_xla.lowering.control.compile_budget.FUEL", 0.0)
 
     def said(x):
         while x > 1.0:
@@ -224,8 +224,8 @@ def test_what_is_on_disk_in_full_is_used(compiles, tmp_path, monkeypatch):
 
 def test_loops_do_several_rounds_at_a_time_in_full_only(compiles, monkeypatch):
     found = []
-    real = adapter.compile_module
-    monkeypatch.setattr(adapter, "compile_module", lambda *what: found.append((what[4].quick, str(what[0]).count("stablehlo.while"))) or real(*what))
+    real = compilation.compile_module
+    monkeypatch.setattr(compilation, "compile_module", lambda *what: found.append((what[4].quick, str(what[0]).count("stablehlo.while"))) or real(*what))
     f = hovis_xla.jit(swept_back, target="xla")
     for n in (8, 5, 0, 8):
         assert f(X, n) == swept_back(X, n)
@@ -237,8 +237,8 @@ def test_a_short_program_asks_for_the_long_one_on_disk(compiles, tmp_path, monke
     monkeypatch.setenv("HOVIS_CACHE_DIR", str(tmp_path / "programs"))
     monkeypatch.setattr(disk_cache, "WORTH", 0.0)
     read = []
-    real = adapter.deserialize
-    monkeypatch.setattr(adapter, "deserialize", lambda *what: read.append(what[4].quick) or real(*what))
+    real = compilation.deserialize
+    monkeypatch.setattr(compilation, "deserialize", lambda *what: read.append(what[4].quick) or real(*what))
     for calls in (1, 2, 1):
         f = hovis_xla.jit(swept_back, target="xla")
         for _ in range(calls):

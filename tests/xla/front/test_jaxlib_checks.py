@@ -6,7 +6,7 @@ import pytest
 
 import hovis_xla
 from hovis.base.once import forget
-from hovis_xla.jaxlib import adapter
+from hovis_xla.jaxlib import adapter, self_test
 from hovis_xla.runtime import jaxlib_checks
 from tests.xla.harness.checking import agree
 
@@ -18,11 +18,11 @@ def looks(monkeypatch):
     """How often it was looked at; what it finds."""
     found, times = dict(GOOD), []
 
-    def self_test():
+    def looked():
         times.append(1)
         return found
 
-    monkeypatch.setattr(adapter, "self_test", self_test)
+    monkeypatch.setattr(self_test, "self_test", looked)
     forget(jaxlib_checks.missing)
     yield found, times
     forget(jaxlib_checks.missing)
@@ -74,7 +74,7 @@ def test_a_self_test_that_cannot_be_compiled_is_no_program(monkeypatch, looks):
     def fails():
         raise adapter.XlaError("UNIMPLEMENTED: while")
 
-    monkeypatch.setattr(adapter, "self_test", fails)
+    monkeypatch.setattr(self_test, "self_test", fails)
     with pytest.raises(hovis_xla.emit.values.NotLowerable, match="UNIMPLEMENTED: while"):
         jaxlib_checks.check()
 

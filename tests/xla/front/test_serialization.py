@@ -12,7 +12,7 @@ import hovis
 import hovis_xla
 from hovis import Array, Float, Int, const
 from hovis_xla.abi.argument_plan import taker
-from hovis_xla.jaxlib import adapter
+from hovis_xla.jaxlib import self_test
 from hovis_xla.runtime import serialization
 from tests.xla.harness.checking import same
 
@@ -226,4 +226,4 @@ def test_plans():
 
 
 def test_self_test_of_jaxlib():
-    assert all(adapter.self_test().values())
+    assert all(self_test.self_test().values())

@@ -7,7 +7,7 @@ import pytest
 import hovis_xla
 from hovis_xla.hlo import dot_layout
 from hovis_xla.hlo.module import Module
-from hovis_xla.jaxlib import adapter
+from hovis_xla.jaxlib import adapter, compilation
 from hovis_xla.jaxlib.hlo_text import Loops, loops_of
 from tests.xla.harness.checking import agree
 
@@ -103,7 +103,7 @@ def test_a_product_is_the_same_in_whatever_order_it_is_written(monkeypatch):
         assert dot_layout.assign_dot_layouts(Module(module), native=True)
         assert module.operation.verify()
     shapes = [[(s.shape, s.dtype) for s in some] for some in (given, wanted)]
-    program = adapter.compile_module(module, *shapes, recipe=adapter.Recipe(native=True, tiles=True))
+    program = compilation.compile_module(module, *shapes, recipe=compilation.Recipe(native=True, tiles=True))
     for found, one in zip(program(given), wanted):
         np.testing.assert_allclose(found, one, rtol=1e-12, atol=1e-12)
 

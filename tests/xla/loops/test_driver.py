@@ -2,8 +2,8 @@
 import textwrap
 
 import hovis_xla
-from hovis_xla.analysis import integer_ranges
 from hovis_xla.analysis.loop_forest import all_loops, regions
+from hovis_xla.analysis.ranges import integer_ranges
 from hovis_xla.loops import driver
 from hovis_xla.lowering.pipeline import shaped
 

@@ -6,7 +6,7 @@ import pytest
 
 import hovis_xla
 from hovis.ir.verifier import verify
-from hovis_xla.analysis.intervals import before
+from hovis_xla.analysis.ranges.intervals import before
 from hovis_xla.loops.merge_exit_conditions import merge_exit_conditions
 from hovis_xla.loops.unroll_counted import unroll_counted
 from hovis_xla.loops.unroll_while import unroll_while

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hovis_xla
-from hovis_xla.analysis.intervals import COMPARISONS, RESULTS, said
+from hovis_xla.analysis.ranges.intervals import COMPARISONS, RESULTS, said
 from tests.xla.harness.checking import agree
 
 SMALL = [(a, b) for a in range(-4, 5) for b in range(a, 5)]

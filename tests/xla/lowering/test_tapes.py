@@ -7,7 +7,7 @@ import pytest
 
 import hovis
 import hovis_xla
-from hovis_xla.jaxlib import adapter
+from hovis_xla.jaxlib import compilation
 from hovis_xla.ops.memory import tapes
 from hovis_xla.runtime import capacity_retry
 
@@ -166,4 +166,4 @@ def test_tapes_together_are_no_more_than_a_native_loop_carries():
     made = hovis_xla.jit(hovis.grad(many_steps), target="xla").lower(0.5, 3.0)
     tapes = made._executable.lowered.tapes
     assert len(tapes) > 3
-    assert sum(tape.slots * tape.bytes for tape in tapes) < adapter.NATIVE_LOOP_BYTES
+    assert sum(tape.slots * tape.bytes for tape in tapes) < compilation.NATIVE_LOOP_BYTES

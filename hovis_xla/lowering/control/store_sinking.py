@@ -2,7 +2,7 @@
 
 from typing import Any, Final, cast
 
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, slicing
 from hovis_xla.emit.block_slots import Pending, block_of, tensor
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.values import ARRAY, INT64, UNDEF, Num, Slot, Val
@@ -105,7 +105,7 @@ def make_conditional(walker: Any, after: Any, here: T) -> None:
     kept = store.operands[1]
     waits = kept != update.ir  # by a call
     with ir.InsertionPoint(kept.owner if waits else store), ir.Location.unknown(context()):
-        chosen = builder.select(here, update, walker.barrier(builder.dynamic_slice(base, starts, update.shape)))
+        chosen = builder.select(here, update, walker.barrier(slicing.dynamic_slice(base, starts, update.shape)))
     if waits:
         kept.owner.operands[0] = chosen.ir
     else:

@@ -12,7 +12,7 @@ import contextlib
 import functools
 import math
 import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -21,12 +21,13 @@ import numpy as np
 from hovis.base.once import once
 from hovis.ir import operations
 from hovis.ir.analysis.control_flow import Dominators
-from hovis.ir.analysis.strongly_connected import components
 from hovis.ir.model import Block, Branch, Edge, Function, Op, Operand, Param
 from hovis.lattice import AbstractValue, Const, Type, Union
-from hovis_xla.analysis import intervals
-from hovis_xla.analysis.intervals import ADDS, COMPARISONS, RESULTS, SUBTRACTS, Interval, join, meet, within
 from hovis_xla.analysis.loop_forest import Region, all_loops, reachable, regions, successors
+from hovis_xla.analysis.ranges import intervals
+from hovis_xla.analysis.ranges.bounded_sums import bounded_sums
+from hovis_xla.analysis.ranges.dominating_tests import Tests, compared
+from hovis_xla.analysis.ranges.intervals import ADDS, COMPARISONS, RESULTS, SUBTRACTS, Interval, join, meet, within
 
 #: What Python's integers have room for in compiled code.
 INT64: Final[Interval] = (-(2**63), 2**63 - 1)
@@ -43,15 +44,6 @@ TRIED: Final = 8
 
 #: Rounds of one loop; a function that takes more is left without ranges.
 ROUNDS: Final = 60
-
-#: So many tests of a value are looked at, the nearest to the place that is asked about.
-LOOKED_BACK: Final = 64
-
-#: No call does one operation more often than this: at ten a nanosecond it would run for weeks.
-MOST_STEPS: Final = 2**54
-
-#: What passes a truth on, and what joins two.
-_OF_TRUTHS: Final[frozenset[Any]] = frozenset({bool, operator.truth, operator.not_, operator.and_, operator.or_})
 
 #: What may need more bits than its operands have.
 GROWING: Final = frozenset({*ADDS, *SUBTRACTS, operator.mul, operator.imul, operator.lshift, operator.ilshift, operator.neg, operator.pow, operator.ipow})
@@ -93,6 +85,11 @@ def _wraps(kind: AbstractValue) -> bool:
     return kind not in (Type(int), Type(bool))
 
 
+def grows(op: Op) -> bool:
+    """Is it an int of Python's that may need more bits than its operands have?"""
+    return op.type == Type(int) and op.callee in GROWING
+
+
 def _unusual(rule: Any, right: Interval | None) -> bool:
     """May the right operand be one for which NumPy gives something that is no quotient, remainder or shift?"""
     assert right is not None
@@ -132,7 +129,7 @@ class Ranges:
             if found is not None:
                 self.caps[param] = found
         self._solve()
-        caps = _bounded_sums(self, list(self.whole))
+        caps = bounded_sums(self, list(self.whole))
         if caps:
             self.caps.update(caps)
             self._solve()
@@ -180,7 +177,7 @@ class Ranges:
 
     def unproven(self) -> int:
         """How many operations on Python's integers may be past 64 bits."""
-        return sum(1 for op in self.home if isinstance(op, Op) and op.type == Type(int) and op.callee in GROWING and not self.has_room(op))
+        return sum(1 for op in self.home if isinstance(op, Op) and grows(op) and not self.has_room(op))
 
     # --------------------------------------------------------------------------------------------- facts
 
@@ -188,15 +185,15 @@ class Ranges:
         found = self.base.get(value)
         return self.whole.get(value) if found is None else found
 
-    def _asked(self) -> "dict[Op | Param, _Tests]":
+    def _asked(self) -> "dict[Op | Param, Tests]":
         """The values that some branch compares, each with the blocks that nothing but one way out of such a branch leads to."""
         found: dict[Op | Param, list[Block]] = {}
         for block in self.order:
             if isinstance(block.terminator, Branch):
                 ways = [e.block for e in successors(block) if len(self.edges[e.block]) == 1 and e.block is not self.entry]
-                for value in _compared(block.terminator.cond):
+                for value in compared(block.terminator.cond):
                     found.setdefault(value, []).extend(ways)
-        return {value: _Tests(blocks, self.dominators) for value, blocks in found.items()}
+        return {value: Tests(blocks, self.dominators) for value, blocks in found.items()}
 
     def _said(self, block: Block, edge: Edge, value: Op | Param, found: Interval) -> Interval:
         """What taking an edge says of a value."""
@@ -280,7 +277,7 @@ class Ranges:
         try:
             if self.base:  # else it was too much to find out
                 self._solve_again(blocks, values, caps)
-                self._solve_again(blocks, values, _bounded_sums(self, values))
+                self._solve_again(blocks, values, bounded_sums(self, values))
             yield
         finally:
             self.rounds = rounds
@@ -391,155 +388,6 @@ def _widened(old: Interval, new: Interval, stops: Sequence[int]) -> Interval:
     return low, high
 
 
-def _compared(cond: Operand) -> set[Op | Param]:
-    """The values of which the outcome of a test may say something (see ``Ranges._holds``)."""
-    found: set[Operand] = set()
-    todo = [cond]
-    while todo:
-        test = todo.pop()
-        if not isinstance(test, Op):
-            continue
-        if test.callee in _OF_TRUTHS:
-            todo += test.args
-            found.update(test.args)
-        elif test.callee is operations.range_goes_on:
-            found.add(test.args[0])
-        elif test.callee in COMPARISONS:
-            found.update(test.args)
-            found.update(a.args[0] for a in test.args if isinstance(a, Op) and a.callee is operator.mul)
-    return {value for value in found if isinstance(value, Op | Param)}
-
-
-class _Tests:
-    """The blocks behind the tests of one value, in the order of the tree of dominators, and for each the next one above it."""
-
-    __slots__ = ("_above", "_blocks", "_dominators", "_entered")
-
-    def __init__(self, blocks: list[Block], dominators: Dominators) -> None:
-        self._dominators = dominators
-        self._blocks = sorted(blocks, key=dominators.entered)
-        self._entered = [dominators.entered(b) for b in self._blocks]
-        self._above: list[int] = []
-        for k, block in enumerate(self._blocks):
-            self._above.append(self._next(k - 1, block))
-
-    def _next(self, k: int, block: Block) -> int:
-        """Of one of them, and those above it, the first that dominates a block."""
-        while k >= 0 and not self._dominators.dominates(self._blocks[k], block):
-            k = self._above[k]
-        return k
-
-    def above(self, block: Block) -> Iterator[Block]:
-        """Those that are passed on every way to a block, the nearest first; no more than are worth it."""
-        k = self._next(bisect.bisect_right(self._entered, self._dominators.entered(block)) - 1, block)
-        for _ in range(LOOKED_BACK):
-            if k < 0:
-                break
-            yield self._blocks[k]
-            k = self._above[k]
-
-
-# ------------------------------------------------------------------------------------------------- sums
-
-
 def _forget(held: dict[Op | Param, Interval], values: list[Op | Param]) -> None:
     for value in values:
         held.pop(value, None)
-
-
-def _bounded_sums(r: Ranges, values: Iterable[Op | Param]) -> dict[Op | Param, Interval]:
-    """The bounds of what is only added to: by so much at most, and no more often than its loops go round."""
-    values = [v for v in values if v in r.whole]
-    found: dict[Op | Param, Interval] = {}
-    for members in map(set, components(values, lambda v: _sources(r, v))):
-        if any(isinstance(v, Param) for v in members) and any(isinstance(v, Op) for v in members):
-            bounds = _bounds(r, members)
-            if bounds is not None and all(within(bounds, r.whole[v]) for v in members):
-                found.update(dict.fromkeys(members, bounds))
-    return found
-
-
-def _sources(r: Ranges, value: Op | Param) -> list[Any]:
-    """The values that one is made of."""
-    if isinstance(value, Op):
-        return [a for a in value.args if a in r.home] if all(isinstance(a, Op | Param | Const) for a in value.args) else []
-    k = r.home[value].params.index(value)
-    return [e.args[k] for _, e in r.edges[r.home[value]] if e.args[k] in r.home]
-
-
-def _bounds(r: Ranges, members: set[Op | Param]) -> Interval | None:
-    starts: list[Interval | None] = []
-    least = greatest = steps = low = high = 0
-    for value in members:
-        if isinstance(value, Param):
-            block = r.home[value]
-            k = block.params.index(value)
-            if block is r.entry:
-                return None
-            starts += [r.at(e.args[k], b) for b, e in r.edges[block] if e.args[k] not in members]
-            continue
-        change = _change(r, value, members)
-        if change is None:
-            return None
-        count = _executions(r, r.home[value])
-        low, high, steps = low + count * min(0, change[0]), high + count * max(0, change[1]), steps + count
-        least, greatest = min(least, change[0]), max(greatest, change[1])
-    if not starts or any(s is None for s in starts):
-        return None
-    if steps > MOST_STEPS:
-        low, high = max(low, MOST_STEPS * least), min(high, MOST_STEPS * greatest)
-    return min(s[0] for s in starts) + low, max(s[1] for s in starts) + high  # type: ignore[index]
-
-
-def _change(r: Ranges, op: Op, members: set[Op | Param]) -> Interval | None:
-    """What an operation adds to the member that it is given."""
-    if len(op.args) != 2 or op.callee not in ADDS | SUBTRACTS:
-        return None
-    x, y = op.args
-    if op.callee in ADDS and x not in members:
-        x, y = y, x
-    if x not in members or y in members:
-        return None
-    found = r.at(y, r.home[op])
-    return found if found is None or op.callee in ADDS else intervals.neg(found)
-
-
-def _executions(r: Ranges, block: Block) -> int:
-    """How often a block can be come to in one call of the function."""
-    region, found = r.top, 1
-    while block in region.loops:
-        region = region.loops[block]
-        found = min(MOST_STEPS, found * _rounds(r, region))
-    return found
-
-
-def _rounds(r: Ranges, region: Region) -> int:
-    """How often a loop goes round, each time that it is entered."""
-    if region not in r.rounds:
-        head = region.heads[0]
-        backs = [e for b in region.blocks for e in successors(b) if e.block is head]
-        r.rounds[region] = MOST_STEPS
-        for k, param in enumerate(head.params if len(region.heads) == 1 else ()):
-            bounds = r.base.get(param)
-            if bounds is not None and (all(_steps(r, e.args[k], param, 1) for e in backs) or all(_steps(r, e.args[k], param, -1) for e in backs)):
-                r.rounds[region] = min(r.rounds[region], bounds[1] - bounds[0] + 1)
-    return r.rounds[region]
-
-
-def _steps(r: Ranges, value: Operand, param: Param, sign: int) -> bool:
-    """Is value certainly greater than param (sign 1), or less (sign -1)?"""
-    value = _origin(r, value)
-    if not isinstance(value, Op) or len(value.args) != 2 or not r.has_room(value):
-        return False
-    for before in value.args:
-        change = _change(r, value, {before}) if isinstance(before, Op | Param) else None
-        if change is not None and (change[0] > 0 if sign > 0 else change[1] < 0):
-            return _origin(r, before) is param or _steps(r, before, param, sign)
-    return False
-
-
-def _origin(r: Ranges, value: Operand) -> Operand:
-    """The value that a parameter stands for, if only one edge brings one."""
-    while isinstance(value, Param) and value in r.home and r.home[value] is not r.entry and len(r.edges[r.home[value]]) == 1:
-        value = r.edges[r.home[value]][0][1].args[r.home[value].params.index(value)]
-    return value

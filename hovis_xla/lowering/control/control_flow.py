@@ -19,8 +19,8 @@ from typing import Any, cast
 
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Invoke, Jump, Op, Param, Raise, Return, Value
 from hovis.ir.model import Operand as IrOperand
-from hovis_xla.analysis.integer_ranges import Ranges
 from hovis_xla.analysis.loop_forest import Catching, Region, carried_out, reach, with_heads
+from hovis_xla.analysis.ranges.integer_ranges import Ranges
 from hovis_xla.analysis.trip_counts import Rounds
 from hovis_xla.choice.cost_model import Work
 from hovis_xla.emit import builder
@@ -30,8 +30,8 @@ from hovis_xla.emit.locations import Location
 from hovis_xla.emit.memory_ssa import Memory, content, locations, meet, moved, rows_of
 from hovis_xla.emit.values import INT32, UNDEF, Known, NotLowerable, OneOf, Operand, Raises, ShapeUnknown, Slot, Val, raised
 from hovis_xla.jaxlib.adapter import context, ir
-from hovis_xla.lowering.branches import Arrival, Choice, Joined, Side, Two, renumber
-from hovis_xla.lowering.store_sinking import Store
+from hovis_xla.lowering.control.branches import Arrival, Choice, Joined, Side, Two, renumber
+from hovis_xla.lowering.control.store_sinking import Store
 
 
 @contextmanager
@@ -184,13 +184,11 @@ class Walker(ABC):
 
     def _block(self, block: Block, slots: list[Slot]) -> Arrival:
         self.bind(block, slots)
-        terminator = block.terminator
-        if isinstance(terminator, Raise):
-            self.ops(block)
-            self.give_up()
-            return Arrival([])
         self.ops(block)
-        match terminator:
+        match terminator := block.terminator:
+            case Raise():
+                self.give_up()
+                return Arrival([])
             case Jump(edge=edge):
                 return Arrival([self.along(edge)])
             case Catching(op=op, ok=ok, error=error):
@@ -300,7 +298,7 @@ class Walker(ABC):
         merged: dict[Block, list[Slot | Pending]] = {target: [] for target in targets}
         filled = [(location, joined.slot(row, "an array")) for location, row in contents]
         for target, k, row in table:
-            merged[target].append(joined.slot(row, self._name(target, k)))
+            merged[target].append(joined.slot(row, self.name_of(target, k)))
         picked = joined.choice([joined.renumbered(side, targets) for side in sides])
         joined.finish()
         for location, slot in filled:
@@ -352,7 +350,7 @@ class Walker(ABC):
             return UNDEF
         return content(side.content.get(location) or self.memory.read(location))
 
-    def _name(self, block: Block, k: int) -> str:
+    def name_of(self, block: Block, k: int) -> str:
         names = [p.name for p in block.params]
         return names[k] or "a value" if k < len(names) else "a value"
 
@@ -398,4 +396,4 @@ class Walker(ABC):
 
     @abstractmethod
     def loop(self, start: Arrival, region: Region, until: Collection[Block]) -> Arrival:
-        """Emit a ``while``; the Arrival at the loop's exits (module ``loops``)."""
+        """Emit a ``while``; the Arrival at the loop's exits (``while_loops``)."""

@@ -15,7 +15,7 @@ from hovis_xla.emit import builder
 from hovis_xla.emit.locations import Location
 from hovis_xla.emit.values import INT64
 from hovis_xla.jaxlib.adapter import context, ir
-from hovis_xla.lowering.control_flow import Walker
+from hovis_xla.lowering.control.control_flow import Walker
 
 #: What takes so many microseconds at most, as often as it is done, burns nothing.
 FREE: Final = LITTLE / 16

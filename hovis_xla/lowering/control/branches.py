@@ -19,11 +19,11 @@ from hovis_xla.emit.locations import Location
 from hovis_xla.emit.values import ARRAY, BOOL, EITHER, INT32, UNDEF, Num, OneOf, Slot, Stored, Struct, Val
 from hovis_xla.jaxlib.adapter import context, ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
-from hovis_xla.lowering.carried_kinds import Kind, join, kind_of, rebuild, split
-from hovis_xla.lowering.store_sinking import MOST, SunkStores, make_conditional
+from hovis_xla.lowering.control.carried_kinds import Kind, join, kind_of, rebuild, split
+from hovis_xla.lowering.control.store_sinking import MOST, SunkStores, make_conditional
 
 if TYPE_CHECKING:
-    from hovis_xla.lowering.control_flow import Walker
+    from hovis_xla.lowering.control.control_flow import Walker
 
 #: Sides of a branch with at most this many scalar operations are both done, and the results selected.
 SELECT_OPS: Final = 24

@@ -1,0 +1,118 @@
+"""Bounds of what loops only add to, by how often they can go round: of counters and of sums.
+
+``trip_counts`` estimates; this is proven: a step may be any interval on one side of zero, and the counter has room for it.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from hovis.ir.analysis.strongly_connected import components
+from hovis.ir.model import Block, Op, Operand, Param
+from hovis.lattice import Const
+from hovis_xla.analysis.loop_forest import Region, successors
+from hovis_xla.analysis.ranges import intervals
+from hovis_xla.analysis.ranges.intervals import ADDS, SUBTRACTS, Interval, within
+
+if TYPE_CHECKING:
+    from hovis_xla.analysis.ranges.integer_ranges import Ranges
+
+#: No call does one operation more often than this: at ten a nanosecond it would run for weeks.
+MOST_STEPS: Final = 2**54
+
+
+def bounded_sums(r: "Ranges", values: Iterable[Op | Param]) -> dict[Op | Param, Interval]:
+    """The bounds of what is only added to: by so much at most, and no more often than its loops go round."""
+    values = [v for v in values if v in r.whole]
+    found: dict[Op | Param, Interval] = {}
+    for members in map(set, components(values, lambda v: _sources(r, v))):
+        if any(isinstance(v, Param) for v in members) and any(isinstance(v, Op) for v in members):
+            bounds = _bounds(r, members)
+            if bounds is not None and all(within(bounds, r.whole[v]) for v in members):
+                found.update(dict.fromkeys(members, bounds))
+    return found
+
+
+def _sources(r: "Ranges", value: Op | Param) -> list[Any]:
+    """The values that one is made of."""
+    if isinstance(value, Op):
+        return [a for a in value.args if a in r.home] if all(isinstance(a, Op | Param | Const) for a in value.args) else []
+    k = r.home[value].params.index(value)
+    return [e.args[k] for _, e in r.edges[r.home[value]] if e.args[k] in r.home]
+
+
+def _bounds(r: "Ranges", members: set[Op | Param]) -> Interval | None:
+    starts: list[Interval | None] = []
+    least = greatest = steps = low = high = 0
+    for value in members:
+        if isinstance(value, Param):
+            block = r.home[value]
+            k = block.params.index(value)
+            if block is r.entry:
+                return None
+            starts += [r.at(e.args[k], b) for b, e in r.edges[block] if e.args[k] not in members]
+            continue
+        change = _change(r, value, members)
+        if change is None:
+            return None
+        count = _executions(r, r.home[value])
+        low, high, steps = low + count * min(0, change[0]), high + count * max(0, change[1]), steps + count
+        least, greatest = min(least, change[0]), max(greatest, change[1])
+    if not starts or any(s is None for s in starts):
+        return None
+    if steps > MOST_STEPS:
+        low, high = max(low, MOST_STEPS * least), min(high, MOST_STEPS * greatest)
+    return min(s[0] for s in starts) + low, max(s[1] for s in starts) + high  # type: ignore[index]
+
+
+def _change(r: "Ranges", op: Op, members: set[Op | Param]) -> Interval | None:
+    """What an operation adds to the member that it is given."""
+    if len(op.args) != 2 or op.callee not in ADDS | SUBTRACTS:
+        return None
+    x, y = op.args
+    if op.callee in ADDS and x not in members:
+        x, y = y, x
+    if x not in members or y in members:
+        return None
+    found = r.at(y, r.home[op])
+    return found if found is None or op.callee in ADDS else intervals.neg(found)
+
+
+def _executions(r: "Ranges", block: Block) -> int:
+    """How often a block can be come to in one call of the function."""
+    region, found = r.top, 1
+    while block in region.loops:
+        region = region.loops[block]
+        found = min(MOST_STEPS, found * _rounds(r, region))
+    return found
+
+
+def _rounds(r: "Ranges", region: Region) -> int:
+    """How often a loop goes round, each time that it is entered."""
+    if region not in r.rounds:
+        head = region.heads[0]
+        backs = [e for b in region.blocks for e in successors(b) if e.block is head]
+        r.rounds[region] = MOST_STEPS
+        for k, param in enumerate(head.params if len(region.heads) == 1 else ()):
+            bounds = r.base.get(param)
+            if bounds is not None and (all(_steps(r, e.args[k], param, 1) for e in backs) or all(_steps(r, e.args[k], param, -1) for e in backs)):
+                r.rounds[region] = min(r.rounds[region], bounds[1] - bounds[0] + 1)
+    return r.rounds[region]
+
+
+def _steps(r: "Ranges", value: Operand, param: Param, sign: int) -> bool:
+    """Is value certainly greater than param (sign 1), or less (sign -1)?"""
+    value = _origin(r, value)
+    if not isinstance(value, Op) or len(value.args) != 2 or not r.has_room(value):
+        return False
+    for before in value.args:
+        change = _change(r, value, {before}) if isinstance(before, Op | Param) else None
+        if change is not None and (change[0] > 0 if sign > 0 else change[1] < 0):
+            return _origin(r, before) is param or _steps(r, before, param, sign)
+    return False
+
+
+def _origin(r: "Ranges", value: Operand) -> Operand:
+    """The value that a parameter stands for, if only one edge brings one."""
+    while isinstance(value, Param) and value in r.home and r.home[value] is not r.entry and len(r.edges[r.home[value]]) == 1:
+        value = r.edges[r.home[value]][0][1].args[r.home[value].params.index(value)]
+    return value

@@ -1,0 +1,224 @@
+"""Parts of tensors: slices, what is put together of several, gathers and scatters.
+
+What is read of an array that has been stored into, where it is known which elements, is what stood there before, or what was
+stored.  The gradient of ``c[0] + c[1] + …`` adds to one element after the other.  XLA would do these stores one by one, each with a
+copy and a kernel of its own.  Here a store puts an array together of parts, and a part of that is found again.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from hovis_xla.emit.builder import T, add, broadcast, constant, convert, op, reshape, shape_of, tensor_type, zeros
+from hovis_xla.emit.fp_barriers import name_of, numbers
+from hovis_xla.jaxlib.adapter import ir
+from hovis_xla.jaxlib.adapter import stablehlo as hlo
+
+#: So many stores are looked through at most.
+FAR: Final = 64
+
+Bounds = Sequence[int]
+
+
+# ------------------------------------------------------------------------------------------------- what has been stored
+
+
+def before(value: Any, starts: Bounds, stops: Bounds) -> tuple[Any, Bounds, Bounds]:
+    """A part of an array as a part of an earlier one, or of what was put there."""
+    for _ in range(FAR):
+        found = _before(value, starts, stops)
+        if found is None:
+            break
+        value, starts, stops = found
+    return value, starts, stops
+
+
+def _before(value: Any, starts: Bounds, stops: Bounds) -> tuple[Any, Bounds, Bounds] | None:
+    name = name_of(value)
+    if name == "dynamic_update_slice":
+        array, update, *places = value.owner.operands
+        known = numbers(places)
+        if known is None:
+            return None
+        size = shape_of(update)
+        at = [max(0, min(int(k), d - n)) for k, d, n in zip(known, shape_of(array), size, strict=True)]
+        if any(b <= k or k + n <= a for a, b, k, n in zip(starts, stops, at, size, strict=True)):
+            return array, starts, stops
+        return _within(update, at, starts, stops)
+    if name == "concatenate":
+        axis, start = axis_of(value), 0
+        for part in value.owner.operands:
+            stop = start + shape_of(part)[axis]
+            if start <= starts[axis] and stops[axis] <= stop:
+                return _within(part, [start if k == axis else 0 for k in range(len(starts))], starts, stops)
+            start = stop
+    return None
+
+
+def _within(part: Any, at: Bounds, starts: Bounds, stops: Bounds) -> tuple[Any, Bounds, Bounds] | None:
+    """The same part of what stands at a place, if it is in there."""
+    if not all(k <= a and b <= k + n for a, b, k, n in zip(starts, stops, at, shape_of(part), strict=True)):
+        return None
+    return part, [a - k for a, k in zip(starts, at, strict=True)], [b - k for b, k in zip(stops, at, strict=True)]
+
+
+def axis_of(value: Any) -> int:
+    """Along which axis something is put together."""
+    return int(value.owner.attributes["dimension"])
+
+
+def pieces(value: Any, axis: int, start: int, stop: int) -> list[tuple[Any, int, int]]:
+    """The parts that an array is made of between two places of an axis: of which array, and from where to where."""
+    if start >= stop:
+        return []
+    if name_of(value) != "concatenate" or axis_of(value) != axis:
+        return [(value, start, stop)]
+    found, at = [], 0
+    for part in value.owner.operands:
+        size = shape_of(part)[axis]
+        found += pieces(part, axis, max(start - at, 0), min(stop - at, size))
+        at += size
+    return found
+
+
+def filling(value: Any) -> Any:
+    """The number that a whole array is full of, if it is made of one."""
+    if name_of(value) == "broadcast_in_dim" and not shape_of(value.owner.operands[0]):
+        return value.owner.operands[0]
+    return None
+
+
+# ------------------------------------------------------------------------------------------------- slices
+
+
+def static_slice(a: T, starts: Sequence[int], stops: Sequence[int], steps: Sequence[int]) -> T:
+    shape = tuple(max(0, -(-(p - b) // s)) for b, p, s in zip(starts, stops, steps, strict=True))
+    if a.size and shape != a.shape:
+        found, starts, stops = before(a.ir, starts, stops)
+        number = filling(found)
+        if number is not None:
+            return broadcast(T(number, a.dtype, ()), shape)
+        a = T(found, a.dtype, shape_of(found))
+    return a if shape == a.shape else T(hlo.slice(a.ir, list(starts), list(stops), list(steps)), a.dtype, shape)
+
+
+def reverse(a: T, axes: Sequence[int]) -> T:
+    return T(hlo.reverse(a.ir, list(axes)), a.dtype, a.shape) if axes else a
+
+
+def concatenate(parts: Sequence[T], axis: int) -> T:
+    shape = list(parts[0].shape)
+    shape[axis] = sum(p.shape[axis] for p in parts)
+    return T(hlo.concatenate([p.ir for p in parts], axis), parts[0].dtype, tuple(shape))
+
+
+def pad(a: T, value: Any, low: Sequence[int], high: Sequence[int]) -> T:
+    shape = tuple(d + x + y for d, x, y in zip(a.shape, low, high, strict=True))
+    return T(hlo.pad(a.ir, constant(value, a.dtype).ir, list(low), list(high), [0] * len(low)), a.dtype, shape)
+
+
+def spread(a: T, gaps: Sequence[int]) -> T:
+    """So many zeros between the elements of each dimension."""
+    shape = tuple(d + max(d - 1, 0) * n for d, n in zip(a.shape, gaps, strict=True))
+    none = [0] * len(shape)
+    return T(hlo.pad(a.ir, constant(0, a.dtype).ir, none, none, list(gaps)), a.dtype, shape)
+
+
+def dynamic_slice(a: T, starts: Sequence[T], sizes: Sequence[int]) -> T:
+    """XLA clamps the starts: what is out of range has to be seen to before."""
+    if any(size > dim for size, dim in zip(sizes, a.shape, strict=True)):
+        return zeros(a.dtype, tuple(sizes))  # of nothing: no start is in range
+    return T(hlo.dynamic_slice(a.ir, _starts(starts, sizes), list(sizes)), a.dtype, tuple(sizes))
+
+
+def dynamic_update_slice(a: T, update: T, starts: Sequence[T]) -> T:
+    if any(size > dim for size, dim in zip(update.shape, a.shape, strict=True)):
+        return a
+    return T(hlo.dynamic_update_slice(a.ir, update.ir, _starts(starts, update.shape)), a.dtype, a.shape)
+
+
+def _starts(starts: Sequence[T], sizes: Sequence[int]) -> list[Any]:
+    """Of a single element: no start is less than zero then, and of unsigned ones XLA clamps but one end."""
+    return [convert(s, np.dtype(np.uint64)).ir if set(sizes) == {1} else s.ir for s in starts]
+
+
+def put_together(a: T, update: T, starts: Sequence[int]) -> T:
+    """The same at places that are known, as a concatenation of what stays and what comes."""
+    axis = next((k for k, (n, d) in enumerate(zip(update.shape, a.shape, strict=True)) if n != d), None)
+    if axis is None:
+        return update
+    start, stop = starts[axis], starts[axis] + update.shape[axis]
+    row = along(a, axis, start, stop)
+    made = put_together(row, update, [0 if k == axis else s for k, s in enumerate(starts)])
+    ends = [[along(T(v, a.dtype, shape_of(v)), axis, b, e) for v, b, e in pieces(a.ir, axis, *span)] for span in ((0, start), (stop, a.shape[axis]))]
+    return concatenate([*ends[0], made, *ends[1]], axis)
+
+
+def take(a: T, indices: T, axis: int) -> T:
+    """``np.take`` along one axis with indices in range."""
+    rank, batch = len(a.shape), len(indices.shape)
+    offset = [*range(axis), *(k + batch for k in range(axis, rank - 1))]
+    numbers = hlo.GatherDimensionNumbers.get(
+        offset_dims=offset, collapsed_slice_dims=[axis], operand_batching_dims=[], start_indices_batching_dims=[],
+        start_index_map=[axis], index_vector_dim=batch,
+    )  # fmt: skip
+    sizes = [1 if k == axis else d for k, d in enumerate(a.shape)]
+    shape = a.shape[:axis] + indices.shape + a.shape[axis + 1 :]
+    if not a.shape[axis]:
+        return zeros(a.dtype, shape)  # of nothing: no index is in range
+    return T(hlo.gather(a.ir, indices.ir, numbers, sizes), a.dtype, shape)
+
+
+def gather(a: T, axes: Sequence[int], indices: Sequence[T]) -> T:
+    """What is at places along some axes, all of one shape and in range; those dimensions come first."""
+    shape = indices[0].shape
+    stacked = concatenate([reshape(i, (*shape, 1)) for i in indices], len(shape))
+    rest = [d for k, d in enumerate(a.shape) if k not in axes]
+    if any(not a.shape[k] for k in axes):
+        return zeros(a.dtype, (*shape, *rest))
+    numbers = hlo.GatherDimensionNumbers.get(
+        offset_dims=list(range(len(shape), len(shape) + len(rest))), collapsed_slice_dims=sorted(axes), operand_batching_dims=[],
+        start_indices_batching_dims=[], start_index_map=list(axes), index_vector_dim=len(shape),
+    )  # fmt: skip
+    sizes = [1 if k in axes else d for k, d in enumerate(a.shape)]
+    return T(hlo.gather(a.ir, stacked.ir, numbers, sizes), a.dtype, (*shape, *rest))
+
+
+def _scattered(a: T, places: T, updates: T, numbers: Any, combine: Callable[[T, T], T]) -> T:
+    made = hlo.ScatterOp([a.ir.type], [a.ir], places.ir, [updates.ir], numbers)
+    scalar = tensor_type(a.dtype)
+    block = made.regions[0].blocks.append(scalar, scalar)
+    with ir.InsertionPoint(block):
+        hlo.return_([combine(*(T(v, a.dtype, ()) for v in block.arguments)).ir])
+    return T(made.results[0], a.dtype, a.shape)
+
+
+def scatter(a: T, indices: Sequence[T], updates: T, combine: str | None = None, axes: Sequence[int] | None = None) -> T:
+    """``a[i, j, …] = updates`` with one index vector for each of some axes (the first ones): the last of equal ones wins.
+
+    What is out of range is left out.  combine: an operation of what is there and what comes, in place of that.
+    """
+    axes = list(range(len(indices))) if axes is None else axes
+    count = updates.shape[0]
+    stacked = concatenate([reshape(i, (count, 1)) for i in indices], 1)
+    numbers = hlo.ScatterDimensionNumbers.get(
+        update_window_dims=list(range(1, len(updates.shape))), inserted_window_dims=sorted(axes), input_batching_dims=[],
+        scatter_indices_batching_dims=[], scattered_dims_to_operand_dims=list(axes), index_vector_dim=1,
+    )  # fmt: skip
+    return _scattered(a, stacked, updates, numbers, lambda old, new: new if combine is None else op(combine, old, new))
+
+
+def scatter_add(a: T, at: T, amounts: T) -> T:
+    """A vector to which amounts have been added, each at its place, in order; what is out of range is left out."""
+    numbers = hlo.ScatterDimensionNumbers.get(
+        update_window_dims=[], inserted_window_dims=[0], input_batching_dims=[], scatter_indices_batching_dims=[],
+        scattered_dims_to_operand_dims=[0], index_vector_dim=1,
+    )  # fmt: skip
+    return _scattered(a, reshape(at, (at.size, 1)), reshape(amounts, (amounts.size,)), numbers, add)
+
+
+def along(a: T, axis: int, start: int, stop: int) -> T:
+    """A part of an axis."""
+    rank = range(len(a.shape))
+    return static_slice(a, [start if k == axis else 0 for k in rank], [stop if k == axis else a.shape[k] for k in rank], [1] * len(a.shape))

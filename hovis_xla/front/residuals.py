@@ -1,0 +1,69 @@
+"""Residuals for calls that an executable gets or gives up: of leaves that are checked already, and of what is not to be done twice."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from hovis.backend.assembler.assemble import assemble
+from hovis.backend.entry.alias_checks import stands_apart
+from hovis.backend.entry.prologue import leaves, parts_of
+from hovis.base import deadline
+from hovis.base.deadline import OutOfTime
+from hovis.base.once import alone
+from hovis.errors import SpecError
+from hovis.front import tracing
+from hovis.front.callables import python_function
+from hovis.ir.model import callees
+from hovis.passes import pipeline
+from hovis_xla.abi.argument_plan import Taker, plan_of, taker
+from hovis_xla.abi.ordered_effects import with_log
+from hovis_xla.runtime.executable import Executable
+from hovis_xla.runtime.size_buckets import Sized
+
+#: What of the time for a first call there is besides, where residual Python is made only when it is first needed.
+AFTERWARDS: Final = 0.5
+
+
+def taker_of(traced: tracing.Trace, checked: bool) -> Taker:
+    """How the leaves are found in the unknown arguments of a trace."""
+    plans = plan_of(traced.signature)
+    if plans is not None:
+        return taker(plans, checked)
+
+    def take(*unknown: Any) -> tuple[Any, ...] | None:
+        try:
+            return tuple(leaves(traced.signature, unknown))
+        except SpecError:
+            return None
+
+    return take
+
+
+def replaying(traced: tracing.Trace, executable: Executable | Sized) -> Callable[..., Any]:
+    """The residual for calls that the executable has given up: what it did is not done again."""
+    other = tracing.Trace(traced.fn, traced.signature, callees(with_log(traced.function, executable.log)), traced.options)
+    other.static, other.guards = traced.static, traced.guards
+    return other.by_position()
+
+
+@alone
+def without_checks(traced: tracing.Trace) -> Callable[..., Any] | None:
+    """The residual as a function of its leaves, which somebody else has to check; None if the residual has to check more than that."""
+    try:
+        with deadline.within(AFTERWARDS / 2 * traced.options.limit(1)):
+            return _unchecked(traced)
+    except OutOfTime:
+        return None
+
+
+def _unchecked(traced: tracing.Trace) -> Callable[..., Any] | None:
+    function = pipeline.run(traced.function, traced.options.passes)
+    signature = traced.signature
+    order = {id(p): k for k, p in enumerate(signature.kept)}
+    params = function.blocks[0].params
+    if traced.fallback or function.is_generator or [order.get(id(p)) for p in params] != [*range(len(order))]:
+        return None
+    if any(True for _ in stands_apart(parts_of(signature), function, traced.static)):
+        return None
+    names = [f"leaf_{k}" for k in range(len(params))]
+    target = python_function(traced.fn)[0]
+    return assemble(function, target.__globals__ if target is not None else {}, parameters=names, lasting=frozenset(names))

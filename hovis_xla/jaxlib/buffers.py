@@ -1,0 +1,89 @@
+"""Arrays on their way into XLA's memory and out of it, without a copy where that can be.
+
+jaxlib would import jax in some calls if it were installed; those calls are avoided here: arrays go in by ``batched_device_put``
+and come out by ``memoryview``, which says where they are as well (``unsafe_buffer_pointer`` imports jax).
+"""
+
+import sys
+from typing import Any, Final
+
+import numpy as np
+
+from hovis_xla.jaxlib.adapter import XlaError, device, sharding, xla_client
+
+#: The dtypes that such an array may have, of NumPy's.
+DTYPES: Final = frozenset("?bBhHiIlLqQefdFD")
+
+#: Arrays of fewer bytes are copied out of XLA's memory; larger ones keep it alive.
+COPY_BELOW: Final = 1 << 16
+
+#: What XLA wants of the address of an array, to use it as it is.
+ALIGNMENT: Final = 64
+
+Array = np.ndarray[Any, Any]
+
+
+class Aval:
+    """What jaxlib reads of an abstract value: shape and dtype."""
+
+    __slots__ = ("dtype", "shape", "weak_type")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape = shape
+        self.dtype = np.dtype(dtype)
+        self.weak_type = False
+
+
+class _Memory:
+    """XLA's memory as NumPy asks for it; it lives as long as an array that stands on it."""
+
+    __slots__ = ("__array_interface__", "_buffer")
+
+    def __init__(self, buffer: Any, view: Array) -> None:
+        self._buffer = buffer
+        self.__array_interface__ = {"version": 3, "shape": view.shape, "typestr": view.dtype.str, "data": (view.ctypes.data, False)}
+
+
+def as_numpy(buffer: Any) -> Array:
+    """A buffer as an array of the caller's own: writable, sharing no memory with anything else."""
+    view = np.asarray(memoryview(buffer))
+    if view.nbytes < COPY_BELOW:
+        return view.copy()
+    return np.asarray(_Memory(buffer, view))
+
+
+def device_array(array: Array, alone: bool) -> Any:
+    """An array of jaxlib's with what is in one of NumPy's: the same memory if nobody else has it (``alone``), else a copy.
+
+    Where jax has been imported, it is an array of jax.
+    """
+    base: Any = array.base
+    buffer = base._buffer if alone and type(base) is _Memory else None
+    if buffer is None or (buffer.aval.shape, buffer.aval.dtype) != (array.shape, array.dtype) or not array.flags.c_contiguous:
+        own = array if alone and base is None else array.copy("C")
+        buffer = put(own, own.shape, own.dtype)
+    jax: Any = sys.modules.get("jax")
+    return jax.dlpack.from_dlpack(buffer) if hasattr(jax, "dlpack") else buffer
+
+
+def put(array: object, shape: tuple[int, ...], dtype: Any) -> Any:
+    """A buffer with what is in an array: its very memory if that is aligned and in C order, else a copy."""
+    return xla_client.batched_device_put(Aval(shape, dtype), sharding(), [array], [device()], True, enable_x64=True)
+
+
+def pinned(shape: tuple[int, ...], dtype: Any) -> tuple[Array, Any]:
+    """An array, and a buffer that is the same memory: what is written into the array XLA reads at its next run."""
+    array = aligned(shape, np.dtype(dtype))
+    buffer = put(array, shape, dtype)
+    if array.nbytes and np.asarray(memoryview(buffer)).ctypes.data != array.ctypes.data:
+        raise XlaError("this jaxlib copies aligned arrays on their way in")
+    return array, buffer
+
+
+def aligned(shape: tuple[int, ...], dtype: Any) -> Array:
+    """A new array whose memory XLA can use as it is."""
+    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    raw = np.zeros(size + ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    found: Array = raw[start : start + size].view(dtype).reshape(shape)
+    return found

@@ -1,0 +1,198 @@
+"""Modules of StableHLO as compiled programs: what XLA is told of how to compile, its executables, and these out of bytes."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hovis.base.once import once
+from hovis_xla.jaxlib.adapter import DeviceList, XlaError, client, context, device, ir, programs, sharding, xla_client
+from hovis_xla.jaxlib.buffers import Array, Aval, as_numpy, put
+
+#: Loops that touch fewer bytes an iteration become one native function; see docs: the default of 0.10 is a cliff.
+NATIVE_LOOP_BYTES: Final = 1 << 24
+
+#: How hard LLVM tries: less than XLA asks for by itself, which compiles in a tenth less time, to code that is as fast.
+LEVEL: Final = 2
+
+#: The pass that takes out of loops what no round changes.
+INVARIANTS: Final = "while-loop-invariant-code-motion"
+#: The one that takes out of them what goes round in vain.  Both are done again and again, and take a third of a quick compile.
+ROUNDS: Final = "simplify-while-loops"
+
+#: Where arrays are small, kernels are written as loops are that become one native function.  What else XLA 0.10 has for them goes
+#: through long arrays quicker, and takes half as long again to compile; of 0.12 it can't be asked.
+_AS_IN_LOOPS: Final = ("xla_cpu_use_fusion_emitters", False)
+#: What XLA leaves to a library of kernels is no part of a native loop: let it be products of matrices alone, and no sums.
+_OWN_SUMS: Final = ("xla_cpu_experimental_ynn_fusion_type", "LIBRARY_FUSION_TYPE_DOT")
+#: With that and these, XLA's own products of matrices are made of tiles that stay in registers, as a library's are, where both matrices
+#: are in order (``dot_layout``); the first is asked for as the loop threshold is, and of one thread only.
+_TILES: Final = b"xla_force_enable_experimental_llvm_ir_gemm"
+_OWN_PRODUCTS: Final = (("xla_cpu_experimental_ynn_fusion_type", ""), ("xla_cpu_multi_thread_eigen", False))
+#: Into how many modules LLVM's share is cut up, for as many threads.  XLA makes up to 32 of all, and to begin one takes as long as a
+#: kernel that is not optimized.  Where it all is one loop, or a few kernels that are compiled quickly, fewer are made as soon.
+_PARTS: Final = "xla_cpu_parallel_codegen_split_count"
+_THREADS: Final = os.cpu_count() or 1
+_UNKNOWN: Final = "No such compile option"
+#: No option of any jaxlib.
+_NO_OPTION: Final = "xla_that_nobody_knows"
+#: Algebra once the barriers are gone (``fp_barriers``): it would see single operations, which otherwise are kernels by then.
+_LATE_ALGEBRA: Final = "simplification after layout assignment"
+
+
+def _handler(aval: Aval) -> Any:
+    try:
+        return xla_client.array_result_handler(aval, sharding(), True, True)
+    except TypeError:  # 0.12 has no _skip_checks
+        return xla_client.array_result_handler(aval, sharding(), True)
+
+
+def _varint(n: int) -> bytes:
+    out = b""
+    while n > 127:
+        out += bytes([n & 127 | 128])
+        n >>= 7
+    return out + bytes([n])
+
+
+def _field(number: int, payload: bytes) -> bytes:
+    return _varint(number << 3 | 2) + _varint(len(payload)) + payload
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a module is compiled.
+
+    exact   without the optimizations that change roundings
+    stays   what no round of a loop changes stays in it
+    small   arrays are, so the kernels for long ones are not worth their compile
+    native  its loops may become native code: no sum in them is left to a library
+    tiles   nor is a product of matrices
+    quick   in less than half the time, to code that takes several times as long
+    """
+
+    exact: bool = False
+    stays: bool = False
+    small: bool = False
+    native: bool = False
+    tiles: bool = False
+    quick: bool = False
+
+
+def _form(recipe: Recipe, overrides: Sequence[tuple[str, Any]] = ()) -> tuple[Any, bytes]:
+    """Compile options, and their serialized form: the loop threshold and the tiles can be set only by appending them to that."""
+    exact, stays, as_in_loops, quick = recipe.exact, recipe.stays, _AS_IN_LOOPS in overrides, recipe.quick
+    options = xla_client.CompileOptions()
+    options.num_replicas = 1
+    options.num_partitions = 1
+    debug = options.executable_build_options.debug_options  # also writes the defaults into the form
+    debug.xla_backend_optimization_level = 0 if exact or quick else LEVEL
+    off = [debug.xla_disable_hlo_passes, INVARIANTS if stays or quick else "", ROUNDS if quick else "", _LATE_ALGEBRA if as_in_loops else ""]
+    if any(off[1:]):
+        debug.xla_disable_hlo_passes = ",".join(filter(None, off))
+    extra = {b"xla_cpu_small_while_loop_byte_threshold": str(NATIVE_LOOP_BYTES).encode(), **({_TILES: b"true"} if recipe.tiles else {})}
+    # CompileOptionsProto.executable_build_options = 3, .debug_options = 3, .xla_backend_extra_options = 500 (a map)
+    return options, options.SerializeAsString() + b"".join(_field(3, _field(3, _field(500, _field(1, k) + _field(2, v)))) for k, v in extra.items())
+
+
+def _options(recipe: Recipe, overrides: Sequence[tuple[str, Any]] = ()) -> Any:
+    """Compile options."""
+    options, form = _form(recipe, overrides)
+    parsed = options.ParseFromString(form)
+    found = parsed if parsed is not None else options
+    if overrides:
+        found.env_option_overrides = list(overrides)
+    return found
+
+
+class Program:
+    """A compiled module.  Called with one array or Python number for each input, it returns one array for each output.
+
+    The caller has to see to dtypes and shapes: XLA itself looks at the number of bytes only.
+    """
+
+    def __init__(self, loaded: Any, inputs: Sequence[tuple[tuple[int, ...], Any]], outputs: Sequence[tuple[tuple[int, ...], Any]]) -> None:
+        self.loaded = loaded
+        programs.add(self)
+        self._inputs = list(inputs)
+        #: the quick way in: ``execute(buffers).consume_with_handlers(handlers)`` gives one buffer for each output
+        self.execute = loaded.execute_sharded
+        self.handlers = [_handler(Aval(*o)) for o in outputs]
+
+    def __call__(self, args: Sequence[object]) -> list[Array]:
+        buffers = [put(arg, *i) for i, arg in zip(self._inputs, args, strict=True)]
+        return [as_numpy(r) for r in self.execute(buffers).consume_with_handlers(self.handlers)]
+
+    def as_text(self) -> str:
+        """The optimized HLO."""
+        text: str = self.loaded.get_hlo_text()
+        return text
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's own estimate: flops, bytes accessed …"""
+        return dict(self.loaded.cost_analysis())
+
+    def memory_analysis(self) -> Any:
+        """Sizes of code, arguments, results and temporaries."""
+        return self.loaded.get_compiled_memory_stats()
+
+    def serialize(self) -> bytes:
+        """The machine code; good for this jaxlib on this kind of CPU only."""
+        blob: bytes = self.loaded.serialize()
+        return blob
+
+
+def _asked(recipe: Recipe) -> list[tuple[str, Any]]:
+    """The options besides that a recipe asks for, whether this jaxlib knows them or not."""
+    parts = max(1, _THREADS // 2) if recipe.quick else _THREADS
+    own = _OWN_PRODUCTS if recipe.tiles else (_OWN_SUMS,) if recipe.native else ()
+    return [*([_AS_IN_LOOPS] if recipe.small or recipe.quick else []), *own, *([(_PARTS, parts)] if recipe.small or recipe.quick else [])]
+
+
+def options_of(recipe: Recipe) -> bytes:
+    """All that XLA is told of how to compile, what it has read of its flags included: for this jaxlib, equal if that is."""
+    asked = _asked(recipe)
+    return _form(recipe, asked)[1] + repr(asked).encode()
+
+
+def compile_module(
+    module: Any,
+    inputs: Sequence[tuple[tuple[int, ...], Any]],
+    outputs: Sequence[tuple[tuple[int, ...], Any]],
+    callbacks: Sequence[Callable[..., Any]] = (),
+    recipe: Recipe = Recipe(),  # it is frozen
+) -> Program:
+    """Compile a module whose ``main`` has these inputs and outputs (shape and dtype of each)."""
+    devices = DeviceList((device(),))
+    more = {"host_callbacks": list(callbacks)} if callbacks else {}
+    options = _options(recipe, [option for option in _asked(recipe) if _can_be_asked(option)])
+    loaded = client().compile_and_load(module, executable_devices=devices, compile_options=options, **more)
+    return Program(loaded, inputs, outputs)
+
+
+@once
+def _can_be_asked(option: tuple[str, Any]) -> bool:
+    """Does this jaxlib know an option?  It looks at their names, in order, before it compiles; one that it can't know keeps it from that."""
+    with context(), ir.Location.unknown(context()):
+        module = ir.Module.parse("func.func @main() { return }")
+        module.operation.attributes["sym_name"] = ir.StringAttr.get("options")
+    options = _options(Recipe(), [option, (_NO_OPTION, True)])
+    try:
+        client().compile_and_load(module, executable_devices=DeviceList((device(),)), compile_options=options)
+    except XlaError as error:
+        if _UNKNOWN not in str(error):
+            raise
+        return _NO_OPTION in str(error)
+    return True
+
+
+def has_tiles() -> bool:
+    """Can this jaxlib be kept from leaving products of matrices to a library?"""
+    return all(map(_can_be_asked, _OWN_PRODUCTS))
+
+
+def deserialize(blob: bytes, inputs: Any, outputs: Any, callbacks: Sequence[Callable[..., Any]], recipe: Recipe) -> Program:
+    """The Program of :meth:`Program.serialize`."""
+    devices = DeviceList((device(),))
+    loaded = client().deserialize_executable(blob, devices, _options(Recipe(recipe.exact)), list(callbacks))
+    return Program(loaded, inputs, outputs)

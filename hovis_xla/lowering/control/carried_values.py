@@ -1,0 +1,292 @@
+"""What goes round a loop, and what leaves it: the parameters of its heads, arrays that are made in it, what is in memory, and exits.
+
+What a parameter of a head is, is learned by trying: :class:`Changed` says that it becomes another kind of thing than was thought.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from hovis.ir.model import Block
+from hovis_xla.analysis.loop_condition import Top
+from hovis_xla.analysis.loop_forest import Region
+from hovis_xla.emit import builder
+from hovis_xla.emit.block_slots import TAG, as_val, block_of, describe, join_nums, num_of, same_slot
+from hovis_xla.emit.builder import T, tensor_type
+from hovis_xla.emit.locations import Location
+from hovis_xla.emit.memory_ssa import Loop, arrays_in, content, joined, moved
+from hovis_xla.emit.values import (
+    EITHER,
+    INT64,
+    UNDEF,
+    Known,
+    NotLowerable,
+    Num,
+    OneOf,
+    Operand,
+    Slot,
+    Stored,
+    Struct,
+    Val,
+    either_of,
+    roots_behind,
+    roots_carried,
+)
+from hovis_xla.jaxlib.adapter import context, ir
+from hovis_xla.lowering.control.branches import Arrival
+from hovis_xla.lowering.control.carried_kinds import START, WHICH, Kind, join, kind_of, lasting, members_of, nums_of, rebuild, split
+from hovis_xla.lowering.control.control_flow import Walker
+
+#: What the parameters of heads hold, those whose kind has been learned.
+Kinds = dict[tuple[Block, int], Kind]
+
+#: Where arrays that are made in the loop are at its heads: of a parameter, the first, the second …
+Made = dict[tuple[Block, int, int], Location]
+
+
+class Changed(Exception):
+    """Parameters of heads become of another kind; says what they may be, and whether that is another thing altogether."""
+
+    def __init__(self, kinds: Kinds, replaced: bool) -> None:
+        super().__init__()
+        self.kinds = kinds
+        self.replaced = replaced
+
+
+@dataclass(frozen=True, slots=True)
+class Choosing:
+    """One of several that leaves a loop: what says which, and the members, as they are carried."""
+
+    which: Any
+    members: tuple[Any, ...]
+
+
+class CarriedValues:
+    """One loop.  ``carry`` lists what goes round: (value at the start, value at the end of an iteration)."""
+
+    #: the place in front of the loop
+    holder: Any
+    #: what is in memory in the loop, and what is there at the end of its body
+    loop: Loop
+    inside: dict[Location, T]
+    #: what goes round, in the body
+    arguments: list[Val]
+
+    def __init__(self, walker: Walker, start: Arrival, region: Region, until: Collection[Block], kinds: Kinds, made: Made) -> None:
+        self.walker = walker
+        self.start = start
+        self.region = region
+        #: is the environment read again in it, or anything done that can be seen?
+        self.acts = region.acts and walker.token is not None
+        self.heads = [block for block, _ in start.entries]
+        self.until = {*self.heads, *region.exits, *until}
+        self.roots: list[frozenset[object]] = []  # of all that goes round, at the heads
+        self.inits: list[Val] = []
+        self.more: list[Any] = []
+        self.body: Any = None
+        self.ends: list[Any] = []
+        self.fixed: dict[tuple[Block, int], Slot] = {}
+        self.index: dict[tuple[Block, int], tuple[int, Kind]] = {}
+        self.kinds = kinds
+        self.made = made  # where arrays are at the heads that were made in the loop
+        self.arrays: dict[Location, int] = {}  # the number under which their content is carried
+        self.top: Top | None = None
+        self.guard: T | None = None  # a round in which this holds would give up, and is not begun
+        self.after: dict[Location, tuple[Location, Any]] = {}  # what is made in the loop and used behind it
+
+    # --------------------------------------------------------------------------------------------- at the heads
+
+    def carry_heads(self) -> None:
+        self._carry_arrays()
+        for block, slots in self.start.entries:
+            for k, slot in enumerate(slots):
+                kind = self.kinds.get((block, k)) or self._first_kind(block, k, slot)
+                if kind is None:
+                    self.fixed[block, k] = slot
+                    continue
+                self.index[block, k] = len(self.inits), kind
+                for part, num in zip(split(slot, kind), nums_of(kind), strict=True):
+                    value = as_val(part, num)
+                    self.inits.append(value)
+                    if num.kind == EITHER:
+                        self.inits.append(Val(TAG, value.tag))
+
+    def _first_kind(self, block: Block, k: int, slot: Slot) -> Kind | None:
+        """What a parameter is taken for at first; None: for something that does not change."""
+        if isinstance(slot, Stored):
+            return kind_of(slot, "")
+        num = num_of(slot)
+        declared = either_of(block.params[k].type) if num is not None and k < len(block.params) else None
+        return num if declared is None or num is None else join_nums(num, declared) or num
+
+    def _carry_arrays(self) -> None:
+        """The content of what is made in the loop; where nothing else refers to it, what is there at first is the same."""
+        w = self.walker
+        first = {(b, k, 0): s.place.location for b, slots in self.start.entries for k, s in enumerate(slots) if isinstance(s, Stored)}
+        uses = [loc for _, slots in self.start.entries for s in slots for a in arrays_in(s) for loc in [a.place.location]]
+        kept = set[Location]().union(*(w.kept(b) for b in self.heads)) if self.made else set()
+        where: dict[Location, Location] = {}
+        for found in dict.fromkeys(self.made.values()):
+            keys = [key for key, one in self.made.items() if one is found]
+            (source,) = sources if len(sources := {first.get(key) for key in keys}) == 1 else (None,)
+            alone = source is not None and source not in kept and uses.count(source) == len(keys)
+            if source is not None and alone and (source.dtype, source.shape) == (found.dtype, found.shape):
+                where[source] = found
+            before = w.memory.read(source) if source is not None and source in where else builder.zeros(found.dtype, found.shape)
+            self.arrays[found] = len(self.inits)
+            self.inits.append(content(before))
+        if where:
+            self.start = Arrival([(b, [moved(s, where) for s in slots]) for b, slots in self.start.entries], self.start.choice)
+
+    def argument(self, num: Num) -> Any:
+        return self.body.add_argument(tensor_type(num.dtype, num.shape), ir.Location.unknown(context()))
+
+    def slot(self, block: Block, k: int, values: Sequence[Any]) -> Slot:
+        """A parameter of a head, given all that goes round (Vals or MLIR values)."""
+        if (block, k) in self.fixed:
+            return self.fixed[block, k]
+        at, kind = self.index[block, k]
+        rest = iter([(v.ir if isinstance(v, Val) else v, roots) for v, roots in zip(values[at:], self.roots[at:], strict=False)])
+        parts = [(num, next(rest), next(rest)[0] if num.kind == EITHER else None) for num in nums_of(kind)]
+        return rebuild(kind, iter([Val(num, value, tag, roots) for num, (value, roots), tag in parts]))
+
+    def carry_memory(self) -> dict[Location, int]:
+        """What was asked for in the body; the number under which each is carried."""
+        return {
+            location: self.carry(before.ir, self.inside.get(location, here).ir, argument=False) for location, (before, here) in self.loop.carried.items()
+        }  # fmt: skip
+
+    def carry(self, init: Any, end: Any, argument: bool = True) -> int:
+        """One more value that goes round; init and end are MLIR values."""
+        if argument:
+            self.body.add_argument(init.type, ir.Location.unknown(context()))
+        self.more.append(init)
+        self.ends.append(end)
+        return len(self.ends) - 1
+
+    def outside(self, make: Any) -> Any:
+        """Emit before the loop."""
+        with ir.InsertionPoint(self.holder):
+            return make()
+
+    def end_heads(self, arrival: Arrival) -> None:
+        """What the heads' parameters become for the next iteration."""
+        self.ends = [v.ir for v in self.arguments]
+        brought = self._end_arrays(dict(arrival.entries))
+        ends = [value.roots for value in self.arguments]
+        self._check_kinds(brought)
+        for block in self.heads:
+            for k, slot in enumerate(brought.get(block, ())):
+                if (block, k) in self.fixed or slot is UNDEF:
+                    continue
+                at, kind = self.index[block, k]
+                for part, num in zip(split(slot, kind), nums_of(kind), strict=True):
+                    value = as_val(part, num)
+                    ends[at] |= value.roots
+                    self.ends[at] = value.ir
+                    if num.kind == EITHER:
+                        self.ends[at + 1] = value.tag
+                    at += 2 if num.kind == EITHER else 1
+        self.roots = roots_carried([v.roots for v in self.inits], ends, self)
+
+    def _end_arrays(self, brought: dict[Block, list[Slot]]) -> dict[Block, list[Slot]]:
+        """What is brought to the heads, with what was made in the loop where it is in the next iteration."""
+        where: dict[Location, Location] = {}
+        changed = False
+        for block, slots in brought.items():
+            for k, slot in enumerate(slots if block in self.heads else ()):
+                for j, here in enumerate(a.place.location for a in arrays_in(slot)):
+                    if not self._is_new(here):
+                        continue
+                    found = where.get(here) or self.made.get((block, k, j)) or joined([here])
+                    changed = changed or self.made.get((block, k, j)) is not found
+                    self.made[block, k, j] = where[here] = found
+        if changed:
+            raise Changed({}, False)
+        if len(set(where.values())) < len(where):
+            raise NotLowerable("an array in a loop is one of several that the loop makes")
+        for here, found in where.items():
+            self.ends[self.arrays[found]] = self.inside[here].ir
+        for found, at in self.arrays.items():
+            if found not in where.values():
+                self.ends[at] = self.inside[found].ir
+        return {block: [moved(s, where) for s in slots] for block, slots in brought.items()}
+
+    def _is_new(self, location: Location) -> bool:
+        """Was it made in the loop?"""
+        return location in self.inside and location not in self.loop.carried and not self.walker.memory.knows(location)
+
+    def _check_kinds(self, brought: dict[Block, list[Slot]]) -> None:
+        """Does every parameter of a head become what it was taken for?"""
+        found: Kinds = {}
+        replaced = True
+        for block, first in self.start.entries:
+            for k, slot in enumerate(brought.get(block, ())):
+                fixed, name = self.fixed.get((block, k)), self.walker.name_of(block, k)
+                if slot is UNDEF or (fixed is not None and same_slot(slot, fixed)):
+                    continue
+                before = kind_of(first[k], name) if fixed is not None else self.index[block, k][1]
+                brings = kind_of(slot, name)
+                after = join(before, brings, name)
+                if fixed is None and after == before:
+                    continue
+                if not lasting(after):
+                    raise NotLowerable(f"{name} changes in a loop and is no number, but {describe(slot)}")
+                found[block, k] = after
+                replaced = replaced and not any(m in members_of(brings) for m in members_of(before))
+        if found:
+            raise Changed(found, replaced)
+
+    # --------------------------------------------------------------------------------------------- at the exits
+
+    def carry_exit(self, slot: Slot, name: str) -> Any:
+        """A slot of an exit: itself if it is visible outside, else (index of a carried value, what it is)."""
+        if slot is UNDEF or isinstance(slot, Known):
+            return slot
+        if isinstance(slot, Stored):
+            return self._carry_exit_place(slot)
+        if isinstance(slot, Struct):
+            return Struct(slot.callee, tuple(self.carry_exit(p, name) for p in slot.parts), slot.op)
+        if isinstance(slot, OneOf):
+            return Choosing(self.carry_value(slot.which, WHICH), tuple(self.carry_exit(m, name) for m in slot.members))
+        if not isinstance(slot, Val):
+            raise NotLowerable("a method of an array leaves a loop")
+        tag = None if slot.tag is None else self.carry_value(slot.tag, TAG)
+        found = self.carry_value(slot.ir, slot.num)
+        return slot if found is slot.ir and tag is slot.tag else (found, tag, slot)
+
+    def _carry_exit_place(self, slot: Stored) -> Any:
+        """An array that is stored into: what was made in the loop gets a location of its own behind it."""
+        location = slot.place.location
+        if self._is_new(location):
+            if location not in self.after:
+                self.after[location] = joined([location]), self.carry_value(self.inside[location].ir, content(self.inside[location]).num)
+            location = self.after[location][0]
+        return moved(slot, {slot.place.location: location}), [self.carry_value(s.ir, START) for s in slot.place.starts]
+
+    def carry_value(self, value: Any, num: Num) -> Any:
+        """An MLIR value that leaves the loop: itself if it is visible outside, else the number under which it is carried."""
+        if not self._within(value):
+            return value
+        found = next((k for k, end in enumerate(self.ends) if end == value), None)
+        return self.carry(self.outside(lambda: builder.zeros(num.dtype, num.shape)).ir, value) if found is None else found
+
+    def _within(self, value: Any) -> bool:
+        return bool(block_of(value) == self.body)
+
+    def left(self, found: Any, results: Sequence[Any]) -> Slot:
+        """A slot behind the loop, of what ``carry_exit`` says of it."""
+        if isinstance(found, tuple) and isinstance(found[0], Stored):
+            starts = [T(results[v] if isinstance(v, int) else v, INT64, ()) for v in found[1]]
+            return Stored(found[0].num, found[0].place.with_starts(starts), found[0].read)
+        if isinstance(found, tuple):
+            at, tag, slot = found
+            roots = roots_behind(slot.roots, self, self.roots)
+            value, which = (results[v] if isinstance(v, int) else v for v in (at, tag))
+            return Val(slot.num, value, which, roots)
+        if isinstance(found, Struct):
+            return Struct(found.callee, tuple(cast(Operand, self.left(p, results)) for p in found.parts), found.op)
+        if isinstance(found, Choosing):
+            which = results[found.which] if isinstance(found.which, int) else found.which
+            return OneOf(which, tuple(cast(Operand, self.left(m, results)) for m in found.members))
+        return cast(Slot, found)

@@ -1,0 +1,166 @@
+"""Operands of what is lowered: as values of XLA, as truths, as intervals; what makes a call give up; and how errors name them."""
+
+import operator
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from hovis.ir import operations
+from hovis.ir.model import Op, Param
+from hovis.ir.model import Operand as IrOperand
+from hovis.lattice import AbstractValue, Array, Const, Partial, Type
+from hovis.lattice.constants import is_immutable
+from hovis.lattice.inspection import is_a
+from hovis_xla.analysis.ranges.integer_ranges import limits, limits_of
+from hovis_xla.analysis.ranges.intervals import RESULTS, Interval
+from hovis_xla.analysis.speculative_loads import read_if
+from hovis_xla.emit import builder
+from hovis_xla.emit.block_slots import as_val, tensor
+from hovis_xla.emit.builder import T
+from hovis_xla.emit.values import ARRAY, BOOL, EITHER, Known, NotLowerable, Num, OneOf, Operand, Raised, Struct, Val, abstract, num_of_value
+from hovis_xla.lowering.array_values import Arrays
+
+
+class Operands(Arrays):
+    """The part of a lowering that knows what an operand is, and where a call is given up."""
+
+    op: Op | None
+
+    @abstractmethod
+    def call(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None = None) -> Operand:
+        """What a call gives."""
+
+    def operand(self, value: IrOperand) -> Operand:
+        if isinstance(value, Const):
+            return Known(value.value)
+        found = self.env.get(value)
+        if found is None:
+            raise NotLowerable("a value that is made only where an exception was caught", self.op.location if self.op else None)
+        return found
+
+    def condition(self, value: Operand) -> "T | bool":
+        if isinstance(value, OneOf):
+            value = self.each_way(value, lambda member: self.call(operator.truth, [member], {}))
+        if isinstance(value, Known):
+            return bool(value.value)
+        if isinstance(value, Val) and not value.num.shape:
+            return builder.convert(tensor(value), BOOL)
+        raise NotLowerable("a test of something that is no truth", self.op.location if self.op else None)
+
+    def val(self, operand: Operand) -> Val:
+        """An operand as an XLA value; arrays that are constants are read at every call."""
+        if isinstance(operand, Val):
+            return operand
+        if isinstance(operand, Known):
+            num = num_of_value(operand.value)
+            if num is not None and num.kind == ARRAY:
+                return self.constant_array(operand.value, num)
+            if num is not None:
+                try:
+                    return as_val(operand, num)
+                except OverflowError:
+                    raise NotLowerable("an integer of more than 64 bits") from None
+        raise NotLowerable(f"a number is wanted where there is {described(operand)}")
+
+    def number(self, operand: Operand, num: Num) -> T:
+        """An operand as a tensor of just this kind."""
+        value = self.val(operand)
+        assert value.num == num, (value.num, num)
+        return tensor(value)
+
+    def interval(self, operand: Operand) -> "Interval | None":
+        """What an integer operand of the current operation can be; None, if it is no integer."""
+        if isinstance(operand, Known):
+            return limits_of(operand.value)
+        if not isinstance(operand, Val) or operand.num.shape:
+            return None
+        for value in self._operands():
+            found = self.env.get(value)
+            if found is operand or (isinstance(found, Val) and found.ir == operand.ir):
+                assert self.op is not None
+                asked = self.op.args[0] if self.op.callee is read_if else None
+                known = self.ranges.at(value, self.ranges.home[self.op], asked)
+                if known is not None:
+                    return known
+        return limits(Type(operand.num.dtype.type)) if operand.num.dtype.kind in "biu" else None
+
+    def _operands(self) -> "list[Op | Param]":
+        """The values that the current operation is given, those in a tuple and in slices as well."""
+        todo = list(self.op.args) if self.op is not None and self.op in self.ranges.home else []
+        found: list[Op | Param] = []
+        while todo:
+            value = todo.pop()
+            if isinstance(value, Op) and value.callee in (operations.make_tuple, slice):
+                todo += value.args
+            elif isinstance(value, Op | Param):
+                found.append(value)
+        return found
+
+    # --------------------------------------------------------------------------------------------- giving up
+
+    def bail_if(self, condition: T) -> None:
+        """Where condition holds, the call is done again by Python."""
+        self.bail = condition if self.bail is None else builder.or_(self.bail, condition)
+
+    def raise_if(self, condition: T, cls: type[BaseException]) -> None:
+        """Where condition holds, the original raises: caught by a handler that is compiled, or done again by Python."""
+        if self.catching is None:
+            self.bail_if(condition)
+        else:
+            self.catching.append((condition, cls))
+
+    def give_up(self) -> None:
+        self.bail_if(builder.constant(True))
+
+    def in_range(self, callee: Callable[..., Any]) -> bool:
+        """Is the result of the current op, if that is this one on Ints, certainly within 64 bits?"""
+        if self.op is None or self.op not in self.ranges.home:
+            return False
+        # the products that make up a power are no larger than it can be
+        mine = RESULTS.get(self.op.callee) in (RESULTS[callee], RESULTS[operator.pow] if callee is operator.mul else None)
+        return mine and self.ranges.has_room(self.op)
+
+
+def is_raised(operand: Operand) -> bool:
+    return isinstance(operand, Known) and is_a(operand.value, Raised)
+
+
+def name_of(callee: object) -> str:
+    if isinstance(callee, str):
+        return callee
+    name = getattr(callee, "__qualname__", None) or getattr(callee, "__name__", None) or repr(callee)
+    module = getattr(callee, "__module__", None)
+    return name if module in (None, "builtins", "_operator") else f"{module}.{name}"
+
+
+def where_called(op: Op) -> str:
+    """What is called, and where."""
+    at = op.location
+    return name_of(op.callee) if at is None else f"{name_of(op.callee)} ({at.file}:{at.line})"
+
+
+def described(operand: Operand) -> str:
+    if isinstance(operand, Val):
+        return str(operand.num)
+    if isinstance(operand, Known):
+        text = repr(operand.value) if is_immutable(operand.value) else ""
+        return text if 0 < len(text) <= 40 else f"a {type(operand.value).__name__}"
+    if isinstance(operand, OneOf):
+        return " or ".join(map(described, operand.members))
+    return "a container" if isinstance(operand, Struct) else "a method"
+
+
+def as_told(told: AbstractValue, found: Operand) -> None:
+    """Refuse a result of another dtype or class than the library has found for the op: NumPy itself was asked there."""
+    if isinstance(found, Struct) and isinstance(told, Partial) and len(told.parts) == len(found.parts):
+        for part, operand in zip(told.parts, found.parts, strict=True):
+            as_told(part, operand)
+    elif isinstance(found, Val) and found.num.kind != EITHER and (isinstance(told, Array) or type(told) is Type):
+        seen = abstract(found)
+        if not isinstance(seen, Type) or _facets(told) != _facets(seen):
+            raise NotLowerable(f"what is {told} comes out as {seen}")
+
+
+def _facets(kind: Type) -> tuple[object, ...]:
+    """What is known of a value, but for the order of an array in memory."""
+    return (kind.cls, kind.dtype, kind.rank) if isinstance(kind, Array) else (kind.cls,)

@@ -1,0 +1,241 @@
+"""How results are put together on the host: by templates of their leaves; which leaves are one object, and where each comes from."""
+
+from collections.abc import Callable
+from typing import Any
+
+from hovis.ir.model import Block, Function, Return
+from hovis.ir.model import Location as Site
+from hovis.lattice.inspection import is_a
+from hovis_xla.abi.ordered_effects import safely
+from hovis_xla.abi.signature import Keyed, Template
+from hovis_xla.analysis.growable_lists import AsTuple, Listing
+from hovis_xla.emit.block_slots import TAG, as_val, num_of, tensor
+from hovis_xla.emit.builder import T
+from hovis_xla.emit.locations import Location, Place, is_contiguous
+from hovis_xla.emit.values import (
+    ARRAY,
+    EITHER,
+    INT,
+    INT32,
+    INT64,
+    SCALAR,
+    Handle,
+    Known,
+    NotLowerable,
+    Num,
+    OneOf,
+    Operand,
+    Owned,
+    Ragged,
+    Raised,
+    ShapeUnknown,
+    Slot,
+    Stored,
+    Struct,
+    Val,
+    holds_handle,
+    num_of_value,
+    view_roots,
+)
+from hovis_xla.lowering.control.carried_kinds import WHICH, picked
+from hovis_xla.lowering.op_lowering import BUILDERS, Calls
+from hovis_xla.ops.memory import list_memory
+from hovis_xla.ops.ragged import extents
+from hovis_xla.prepare.pad_function import clipped
+
+
+class Results(Calls):
+    """The part of a lowering that leaves a function: by one exit for each way in which a result is put together."""
+
+    exits: dict[Any, Block]
+    templates: dict[Block, Template]
+    #: arrays of unknown size that are results, by what they are cut out of
+    cuts: dict[Ragged, Struct]
+    active: list[Function]
+    ordered: bool
+    texts: bool
+
+    def is_exit(self, block: Block) -> bool:
+        return block in self.templates
+
+    def leave(self, terminator: Return) -> tuple[Block, list[Slot]]:
+        """The exit that a return goes to: one for each way in which the result is put together."""
+        leaves: list[Val] = []
+        self.cuts = {}
+        tree = self._tree(self.operand(terminator.value), leaves, {}, terminator.location)
+        template = Template(tree, tuple(leaf.num for leaf in leaves), terminator.location)
+        key = tree, template.nums, tuple(owner_key(leaf) for leaf in leaves)
+        block = self.exits.get(key)
+        if block is None:
+            block = self.exits[key] = Block()
+            self.templates[block] = template
+        return block, list(leaves)
+
+    def _tree(self, operand: Operand, leaves: list[Val], built: dict[object, int], location: Site | None) -> Any:
+        if isinstance(operand, Val) and operand.num.kind == EITHER:
+            leaves += [Val(Num(SCALAR, operand.num.dtype), operand.ir), Val(TAG, operand.tag)]
+            return "either", len(leaves) - 2
+        if isinstance(operand, OneOf):
+            leaves.append(Val(WHICH, operand.which))
+            return "oneof", len(leaves) - 1, tuple(self._tree(m, leaves, built, location) for m in operand.members)
+        if isinstance(operand, Val):
+            return self._leaf(operand, leaves, location)
+        if isinstance(operand, Struct):
+            if isinstance(operand.callee, Listing):
+                list_memory.enough(self, operand)
+            if operand.callee not in BUILDERS and holds_handle(operand):
+                raise NotLowerable("a text of an argument that is changed", location)
+            number = built.setdefault(operand.op or operand, len(built))
+            parts = tuple(self._tree(p, leaves, built, location) for p in operand.parts)
+            return "build", Keyed(self._builder(operand.callee, location)), parts, number
+        if isinstance(operand, Known) and is_a(operand.value, Handle):
+            return "argument", operand.value.argument
+        if isinstance(operand, Known) and not is_a(operand.value, Raised):
+            num = num_of_value(operand.value)
+            if num is not None and num.kind != ARRAY:
+                leaves.append(as_val(operand, num))
+                return "leaf", len(leaves) - 1
+            return "known", Keyed(operand.value)
+        if isinstance(operand, Ragged):
+            return self._cut(operand, leaves, built, location)
+        raise NotLowerable("a method of an array, or an exception, is returned", location)
+
+    def _cut(self, array: Ragged, leaves: list[Val], built: dict[object, int], location: Site | None) -> Any:
+        """An array of unknown size: the host cuts it off where it ends."""
+        if not array.own and len(self.active) > 1:
+            raise ShapeUnknown("a part of an array whose size is known at run time only is returned", location)
+        if array not in self.cuts:
+            t, counts = extents.packed(tensor(array.read()), array.counts)
+            whole = Val(array.full, t.ir, roots=array.base.roots if array.own else view_roots([array.base]))
+            sizes = [Known(None) if c is None else Val(INT, c.ir) for c in counts]
+            self.cuts[array] = Struct(clipped, (whole, *sizes), array)
+        return self._tree(self.cuts[array], leaves, built, location)
+
+    def _builder(self, callee: Callable[..., Any], location: Site | None) -> Callable[..., Any]:
+        """What makes a part of the result on the host."""
+        if callee in BUILDERS or isinstance(callee, Listing | AsTuple) or (isinstance(callee, type) and callee is not str):
+            return callee
+        self.texts = True
+        if not self.worked and self.token is None:
+            raise NotLowerable("all of its work is making texts", location)
+        return safely(callee)
+
+    def _leaf(self, value: Val, leaves: list[Val], location: Site | None) -> Any:
+        """A number or an array of the result: what is one object in the original stays one."""
+        for k, leaf in enumerate(leaves):
+            if leaf is value or same_object(leaf, value):
+                return "leaf", k
+        if self.ordered and len(self.active) == 1 and not _in_order(value):
+            raise NotLowerable("its elements may not be in C order, and Python looks at their order", location)
+        leaves.append(value)
+        return "leaf", len(leaves) - 1
+
+    def owners(self, slots: list[Slot], location: Site | None) -> tuple[frozenset[Owned], ...]:
+        """Of which inputs each leaf may be the very object; refuses results that may be views of something else.
+
+        One that may *be* an argument (``x`` after a loop that may run no times) is found out by the host: if its bits are
+        those of the argument, Python does the call.
+        """
+        found: list[frozenset[Owned]] = []
+        # views that are no places yet may be of arrays that are
+        seen: set[object] = {r for s in slots if isinstance(s, Val) and s.num.kind == ARRAY and s.place is not None for r in s.roots}
+        for slot in slots:
+            roots = slot.roots if isinstance(slot, Val) and slot.num.kind == ARRAY and slot.place is None else frozenset[object]()
+            owners = frozenset(r for r in roots if isinstance(r, Owned))
+            fresh = roots - owners
+            if fresh & seen or any(r.view for r in owners):
+                raise NotLowerable("an array of the result may share memory with an argument, a constant or another result", location)
+            seen |= fresh
+            found.append(owners)
+        return tuple(found)
+
+
+def _in_order(value: Val) -> bool:
+    """Are its elements certainly in memory as XLA gives them?"""
+    shape = value.num.shape
+    return len(shape) < 2 or (value.place is not None and bool(is_contiguous(value.place, shape)))
+
+
+def owner_key(value: Val) -> object:
+    """Whose array a leaf is, where it is the caller's, and which part of it."""
+    owner = value.place.location.owner if value.num.kind == ARRAY and value.place is not None else None
+    return None if owner is None else (owner if isinstance(owner, int) else ("constant", id(owner)), value.place.skeleton)
+
+
+def same_object(a: Val, b: Val) -> bool:
+    """Are two leaves one object in the original?"""
+    if a.num != b.num or a.num.kind == EITHER:
+        return False
+    if a.num.kind != ARRAY:
+        return bool(a.ir == b.ir)
+    if a.place is None or b.place is None or a.place.location is not b.place.location:
+        return False
+    # the steps of a view are made once for each object
+    return (a.place.own and b.place.own) or (bool(a.place.steps) and a.place.steps is b.place.steps)
+
+
+def rebuild(tree: Any, slots: list[Operand], built: dict[int, Operand]) -> Operand:
+    """The operand that an inlined call gives."""
+    if tree[0] == "leaf":
+        leaf: int = tree[1]
+        return slots[leaf]
+    if tree[0] == "either":
+        value, tag = (as_val(slots[tree[1] + k], num) for k, num in enumerate((num_of(slots[tree[1]]), TAG)) if num is not None)
+        return Val(Num(EITHER, value.num.dtype), value.ir, tag.ir)
+    if tree[0] == "known":
+        return Known(tree[1].value)
+    if tree[0] == "oneof":
+        return OneOf(as_val(slots[tree[1]], WHICH).ir, tuple(rebuild(t, slots, built) for t in tree[2]))
+    number: int = tree[3]
+    if number not in built and tree[1].value is clipped:
+        whole, *sizes = (rebuild(p, slots, built) for p in tree[2])
+        assert isinstance(whole, Val)
+        counts = tuple(T(n.ir, INT64, ()) if isinstance(n, Val) else None for n in sizes)
+        built[number] = Ragged(whole.num, whole, counts)
+    if number not in built:
+        built[number] = Struct(tree[1].value, tuple(rebuild(p, slots, built) for p in tree[2]), object())
+    return built[number]
+
+
+def settled(slot: Slot) -> Slot:
+    """A leaf for which several returns bring several arrays: the one that it is."""
+    if not isinstance(slot, OneOf):
+        return slot
+    if any(isinstance(m, Val) and m.place is not None and m.place.location.owner is not None for m in slot.members):
+        raise NotLowerable("the result is one of several arrays of the caller's")
+    return picked(T(slot.which, INT32, ()), dict(enumerate(slot.members)))
+
+
+def sources_of(slots: list[Slot], template: Template) -> tuple[tuple[Any, ...], list[tuple[Num, Any]]]:
+    """Where each leaf of a result comes from, and the outputs that are needed for it.
+
+    ("out", output), or ("view", owner or output of the array, place, outputs of its starts).
+    """
+    outputs: list[tuple[Num, Any]] = []
+    bases: dict[Location, Any] = {}
+    places = [s.place if isinstance(s, Val) and s.num.kind == ARRAY and s.place is not None else None for s in slots]
+    used = [p.location for p in places if p is not None]
+
+    def out(num: Num, value: Any) -> int:
+        outputs.append((num, value))
+        return len(outputs) - 1
+
+    def base(location: Location) -> Any:
+        whole = next((s for s in slots if isinstance(s, Val) and s.place is not None and s.place.location is location and s.place.own), None)
+        if whole is None:
+            part = next((s for s in slots if isinstance(s, Stored) and s.place.location is location), None)
+            if part is not None:  # nobody has the array itself, but what is in it
+                return "out", out(Num(ARRAY, location.dtype, location.shape), part.read(Place(location)))
+            raise NotLowerable("several views of one array are returned, and not that array", template.location)
+        return "out", out(whole.num, whole.ir)
+
+    sources: list[Any] = []
+    for slot, num, place in zip(slots, template.nums, places, strict=True):
+        if place is None or (place.location.owner is None and used.count(place.location) == 1):
+            sources.append(("out", out(num, as_val(slot, num).ir)))
+            continue
+        location = place.location
+        if location not in bases:
+            bases[location] = base(location) if location.owner is None else ("caller", location.owner)
+        sources.append(("view", bases[location], place, [out(Num(ARRAY, INT64), s.ir) for s in place.starts]))
+    return tuple(sources), outputs

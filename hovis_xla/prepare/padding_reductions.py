@@ -1,0 +1,160 @@
+"""Reductions, averages and products of padded arrays: what does not change them stands in the place of padding."""
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from hovis.ir.model import Op, Operand, Param
+from hovis.lattice import Array, Const
+from hovis_xla.prepare.pad_function import Rewriter, Rule, Size, Unbucketed, noting
+
+#: The rules, by the functions that they are of.
+REDUCTIONS: Final[dict[Any, Rule]] = {}
+_rule = noting(REDUCTIONS)
+
+# ------------------------------------------------------------------------------------------------- reductions
+
+
+def _lowest(dtype: Any) -> Any:
+    return dtype.type(False) if dtype.kind == "b" else dtype.type(-np.inf) if dtype.kind == "f" else dtype.type(np.iinfo(dtype).min)
+
+
+def _highest(dtype: Any) -> Any:
+    return dtype.type(True) if dtype.kind == "b" else dtype.type(np.inf) if dtype.kind == "f" else dtype.type(np.iinfo(dtype).max)
+
+
+def _nothing(dtype: Any) -> Any:
+    """What adds nothing: minus zero, so that a sum of minus zeros is one."""
+    if dtype.kind == "c":
+        return dtype.type(complex(-0.0, -0.0))
+    return dtype.type(-0.0) if dtype.kind == "f" else dtype.type(0)
+
+
+#: What does not change a reduction, by its functions.
+_NEUTRAL: Final[dict[Any, Callable[[Any], Any]]] = {
+    **dict.fromkeys((np.sum, np.ndarray.sum), _nothing),
+    **dict.fromkeys((np.prod, np.ndarray.prod), lambda dtype: dtype.type(1)),
+    **dict.fromkeys((np.max, np.ndarray.max, np.argmax, np.ndarray.argmax), _lowest),
+    **dict.fromkeys((np.min, np.ndarray.min, np.argmin, np.ndarray.argmin), _highest),
+    **dict.fromkeys((np.any, np.ndarray.any, np.count_nonzero), lambda dtype: dtype.type(0)),
+    **dict.fromkeys((np.all, np.ndarray.all), lambda dtype: dtype.type(1)),
+}
+
+
+#: Their results are places.
+_PLACES: Final = frozenset({np.argmax, np.argmin, np.ndarray.argmax, np.ndarray.argmin})
+
+
+@_rule(*_NEUTRAL)
+def _reduction(r: Rewriter, op: Op) -> Operand:
+    array, axes, keep = _reduced(r, op)
+    dtype = _dtype(array)
+    if op.callee in _PLACES and len(axes) != 1:
+        raise Unbucketed("places in a flat array")
+    if dtype.kind == "c" and op.callee not in (np.sum, np.ndarray.sum, np.prod, np.ndarray.prod):
+        raise Unbucketed("an order of complex numbers")
+    op.args = (r.filled(array, axes, _NEUTRAL[op.callee](dtype)), *op.args[1:])
+    r.ops.append(op)
+    _reduce_dims(r, op, array, axes, keep)
+    return op
+
+
+def _reduce_dims(r: Rewriter, op: Op, array: Operand, axes: Sequence[int], keep: bool) -> None:
+    dims = tuple(1 if k in axes else d for k, d in enumerate(r.dims_of(array)) if keep or k not in axes)
+    if dims:
+        r.dims[op] = dims
+
+
+def _dtype(value: Operand) -> Any:
+    kind = value.type if isinstance(value, Param | Op) else None
+    if not isinstance(kind, Array) or kind.cls is not np.ndarray:
+        raise Unbucketed("an array of unknown dtype")
+    return np.dtype(kind.dtype)  # type: ignore[call-overload]
+
+
+def _reduced(r: Rewriter, op: Op) -> tuple[Operand, list[int], bool]:
+    """The array, the axes and whether they are kept, of a reduction with nothing else to it."""
+    given = {"axis": Const(None), "keepdims": Const(False), **dict(op.kwargs)}
+    if len(op.args) == 2:
+        given["axis"] = op.args[1]
+    if len(op.args) > 2 or set(given) > {"axis", "keepdims"} or not all(isinstance(v, Const) for v in given.values()):
+        raise Unbucketed("arguments of a reduction")
+    array = op.args[0]
+    if not r.varies(array):
+        raise Unbucketed("a reduction of something else")
+    rank = len(r.dims_of(array))
+    axis = given["axis"].value  # type: ignore[union-attr]
+    axes = range(rank) if axis is None else axis if type(axis) is tuple else (axis,)
+    if not all(type(a) is int and -rank <= a < rank for a in axes):
+        raise Unbucketed("axes that there are not")
+    return array, [a % rank for a in axes], bool(given["keepdims"].value)  # type: ignore[union-attr]
+
+
+@_rule(np.mean, np.ndarray.mean)
+def _mean(r: Rewriter, op: Op) -> Operand:
+    array, axes, keep = _reduced(r, op)
+    if _dtype(array).itemsize < 4 and _dtype(array).kind == "f":
+        raise Unbucketed("means of short floats are of longer ones")
+    found = _average(r, array, axes, keep, op.type)
+    _reduce_dims(r, found, array, axes, keep)
+    return found
+
+
+def _average(r: Rewriter, array: Operand, axes: list[int], keep: bool, kind: Any) -> Op:
+    dtype = _dtype(array)
+    dims = r.dims_of(array)
+    named: dict[str, Any] = {} if dtype.kind in "fc" else {"dtype": np.float64}
+    total = r.emit(np.sum, r.filled(array, axes, _nothing(dtype)), axis=tuple(axes), keepdims=keep, type=kind, **named)
+    return r.emit(np.true_divide, total, r.count(*[dims[a] for a in axes]), type=kind)
+
+
+@_rule(np.var, np.ndarray.var, np.std, np.ndarray.std)
+def _variance(r: Rewriter, op: Op) -> Operand:
+    array, axes, keep = _reduced(r, op)
+    dtype = _dtype(array)
+    if dtype.kind != "f" or dtype.itemsize < 4:
+        raise Unbucketed("a variance of something else than floats")
+    dims = r.dims_of(array)
+    mean = _average(r, array, axes, True, array.type)  # type: ignore[union-attr]
+    apart = r.emit(np.subtract, array, mean, type=array.type, dims=dims)  # type: ignore[union-attr]
+    square = r.emit(np.multiply, apart, apart, type=array.type, dims=dims)  # type: ignore[union-attr]
+    found = _average(r, square, axes, keep, op.type)
+    if op.callee in (np.std, np.ndarray.std):
+        found = r.emit(np.sqrt, found, type=op.type)
+    _reduce_dims(r, found, array, axes, keep)
+    return found
+
+
+# ------------------------------------------------------------------------------------------------- contractions
+
+
+@_rule(np.dot, np.matmul, operator.matmul, np.ndarray.dot, np.inner)
+def _product(r: Rewriter, op: Op) -> Operand:
+    """Products of vectors and matrices: the axes that are summed over have nothing in place of padding, on both sides."""
+    a, b = op.args
+    one, other = r.dims_of(a), r.dims_of(b)
+    if op.kwargs or not 1 <= len(one) <= 2 or not 1 <= len(other) <= 2:
+        raise Unbucketed("a product of other shapes")
+    mine = len(one) - 1
+    its = len(other) - 1 if op.callee is np.inner else max(len(other) - 2, 0)
+    if one[mine] != other[its]:
+        raise Unbucketed("sizes that may not be the same")
+    if isinstance(one[mine], Size):
+        op.args = r.filled(a, [mine], _dtype(a).type(0)), r.filled(b, [its], _dtype(b).type(0))
+    r.ops.append(op)
+    dims = (*one[:mine], *other[:its], *other[its + 1 :])
+    if dims:
+        r.dims[op] = dims
+    return op
+
+
+@_rule(np.outer)
+def _outer(r: Rewriter, op: Op) -> Operand:
+    one, other = map(r.dims_of, op.args)
+    if len(one) != 1 or len(other) != 1 or op.kwargs:
+        raise Unbucketed("an outer product of other shapes")
+    r.ops.append(op)
+    r.dims[op] = (*one, *other)
+    return op
