@@ -8,15 +8,20 @@ it decides whether such a loop ends it is read in each round: it is volatile.  L
 by round to their end, are left as they are.
 """
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
 
 from hovis.engine.environment.folded_branches import Folded
 from hovis.engine.merge.entries import Entry
 from hovis.engine.merge.keys import PATHS, SHIFT
 from hovis.engine.state.values import Known, each
 from hovis.ir.analysis.strongly_connected import components
-from hovis.ir.model import Block, Edge, Invoke, Return, edges
+from hovis.ir.model import Block, Edge, Effect, Invoke, Return, Terminator, edges
+from hovis.ir.operations import enter_handler, leave_handler
 from hovis.lattice.constants import PLAIN
+
+#: What begins and ends handlers: nobody sees that.
+_HANDLING: Final = (enter_handler, leave_handler)
 
 if TYPE_CHECKING:
     from hovis.engine.worklist import Engine
@@ -39,16 +44,24 @@ def learn(engine: "Engine") -> bool:
 def _deciding(engine: "Engine", loop: set[Entry]) -> set[Any]:
     """What of the environment decides whether a loop ends that may go on for ever, by the keys of guards."""
     told = {key for entry in loop for key in entry.told}
-    if not told or not any(_leaves(entry, loop) for entry in loop):
+    endless = not any(_leaves(entry, loop) for entry in loop)
+    if endless and told and _spins(engine, loop):
         return told
-    if engine.environment.frozen:
+    if engine.environment.frozen and not (endless and told):
         return set()
-    leaving = [branch for entry in loop for branch in entry.folded.values() if branch.leaves() or (branch.told and branch.assigns())]
+    leaving = [branch for entry in loop for branch in entry.folded.values() if branch.leaves(endless) or (branch.told and branch.assigns())]
     constants = {branch: _constants(engine, branch) for branch in leaving}
-    for branch, found in constants.items():
-        if any(_is_assigned(engine, branch, owner, path) or _is_renewed(engine, owner, path, loop) for owner, path in found):
-            return told
-    return {key for branch in leaving if not constants[branch] for key in branch.told}
+    keys = {key for branch in leaving if not constants[branch] for key in branch.told}
+    renewed = any(_is_renewed(engine, owner, path, loop) for found in constants.values() for owner, path in found)
+    if not renewed and all(constants.values()):
+        return set()  # none of them leaves the loop, or all go by constants that are the same in each round
+    return keys if not renewed and (keys or not endless) else told
+
+
+def _spins(engine: "Engine", loop: set[Entry]) -> bool:
+    """Does a loop without an end nothing but wait?  Where it does something else, it is meant to go on; after unknown code the residual looks again anyhow."""
+    other = Effect.OPAQUE | Effect.IO | Effect.WRITES if engine.environment.frozen else Effect.OPAQUE
+    return not any(op.effect & other and op.callee not in _HANDLING for entry in loop for block in _blocks(entry) for op in block.all_ops())
 
 
 def _constants(engine: "Engine", branch: Folded) -> list[tuple[Entry, int]]:
@@ -56,14 +69,6 @@ def _constants(engine: "Engine", branch: Folded) -> list[tuple[Entry, int]]:
     labels = [(engine.label_owner[(label >> SHIFT) - 1], label & PATHS) for label in each(branch.labels)]
     held = [(owner, path, engine.value_at(owner.state, path)) for owner, path in labels]
     return [(owner, path) for owner, path, value in held if isinstance(value, Known) and type(value.value) in PLAIN]
-
-
-def _is_assigned(engine: "Engine", branch: Folded, owner: Entry, path: int) -> bool:
-    """Is it a variable that the loop around the branch assigns, be it what it was already (``done |= STOP``)?"""
-    part = engine.tables.paths.parts[path]
-    if len(part) != 3 or part[1] != "local" or owner.state.frames[part[0]].code is not branch.code:
-        return False
-    return part[2] in branch.assigned()
 
 
 def _is_renewed(engine: "Engine", owner: Entry, path: int, loop: set[Entry]) -> bool:
@@ -85,21 +90,29 @@ def _loops(entries: list[Entry]) -> list[set[Entry]]:
     return [set(part) for part in components(entries, following) if len(part) > 1 or part[0] in following(part[0])]
 
 
-def _leaves(entry: Entry, loop: set[Entry]) -> bool:
-    """Is there a way out of a loop from here, other than by an exception?"""
-    targets = {id(edge): to for edge, to, _ in entry.exits}
+def _blocks(entry: Entry) -> Iterator[Block]:
+    """The blocks of an entry, up to where others begin; where exceptions go is not among them."""
+    exits = {id(edge) for edge, _, _ in entry.exits}
     seen: set[Block] = {entry.block}
     todo = [entry.block]
     while todo:
-        end = todo.pop().terminator
-        if isinstance(end, Return):
-            return True
-        ways: tuple[Edge, ...] = (end.ok,) if isinstance(end, Invoke) else edges(end)
-        for edge in ways:
-            to = targets.get(id(edge))
-            if to is not None and to not in loop:
-                return True
-            if to is None and edge.block not in seen:
+        block = todo.pop()
+        yield block
+        for edge in _ways(block.terminator):
+            if id(edge) not in exits and edge.block not in seen:
                 seen.add(edge.block)
                 todo.append(edge.block)
+
+
+def _ways(end: Terminator) -> tuple[Edge, ...]:
+    """Where a block goes on, other than by an exception."""
+    return (end.ok,) if isinstance(end, Invoke) else edges(end)
+
+
+def _leaves(entry: Entry, loop: set[Entry]) -> bool:
+    """Is there a way out of a loop from here, other than by an exception?"""
+    targets = {id(edge): to for edge, to, _ in entry.exits}
+    for block in _blocks(entry):
+        if isinstance(block.terminator, Return) or any(targets.get(id(edge), entry) not in loop for edge in _ways(block.terminator)):
+            return True
     return False

@@ -35,10 +35,14 @@ class Folded:
     def __init__(self, code: Code, pc: int, other: int, labels: Any, told: tuple[Any, ...]) -> None:
         self.code, self.pc, self.other, self.labels, self.told = code, pc, other, labels, told
 
-    def leaves(self) -> bool:
-        """Is it part of a loop that iterates over nothing, and would the other way leave that?"""
+    def leaves(self, sometimes: bool) -> bool:
+        """Is it part of a loop that iterates over nothing, and would the other way leave that (sometimes: perhaps, in this round or a later one)?"""
         loop = self._loop()
-        return bool(loop) and self.code.instructions[min(loop)].op != "ForIter" and self.other not in loop
+        if not loop or self.code.instructions[min(loop)].op == "ForIter":
+            return False
+        if self.other in loop and sometimes:
+            return not _reached([self.other], lambda at: self.code.successors[at] if at in loop else ()) <= loop
+        return self.other not in loop
 
     def assigns(self) -> bool:
         """Would the other way, and it alone, assign a variable by which the loop is left?"""
@@ -49,15 +53,11 @@ class Folded:
             return _reached([first], lambda at: [to for to in follow[at] if to not in heads] if at in loop and at not in heads else ()) & loop
 
         alone = side(self.other).difference(*(side(to) for to in follow[self.pc] if to != self.other))
-        assigned = _assigned(code, alone)
+        assigned = {code.instructions[at].arg for at in alone if code.instructions[at].op == "SetLocal"}
         tests = [at for at in loop if code.instructions[at].op == "Branch" and not loop.issuperset(follow[at])]
         return bool(assigned) and any(
             instruction.op == "GetLocal" and instruction.arg in assigned for at in tests for instruction in code.instructions[begins(code, at) : at]
         )
-
-    def assigned(self) -> set[int]:
-        """The slots of the variables that the loop around it assigns."""
-        return _assigned(self.code, self._loop())
 
     def _loop(self) -> set[int]:
         """The instructions that lead to the branch, and that it leads to."""
@@ -69,10 +69,6 @@ class Folded:
                 before.setdefault(to, []).append(at)
         found = _reached(before.get(self.pc, ()), lambda at: before.get(at, ()))
         return found & behind | {self.pc} if found else set()
-
-
-def _assigned(code: Code, places: Iterable[int]) -> set[int]:
-    return {code.instructions[at].arg for at in places if code.instructions[at].op == "SetLocal"}
 
 
 def _reached(first: Iterable[int], follow: Any) -> set[int]:

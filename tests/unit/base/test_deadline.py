@@ -17,7 +17,7 @@ import hovis
 import hovis_xla
 from hovis import Int
 from hovis.base import deadline, progress
-from hovis.engine.merge import merging
+from hovis.engine.state import budget
 from hovis_xla.jaxlib import progress as compiling
 
 
@@ -42,7 +42,7 @@ def ticking(monkeypatch):
         return clock
 
     monkeypatch.setenv("HOVIS_TRACE_SECONDS", "2")
-    monkeypatch.setattr(merging, "SELDOM", 16)
+    monkeypatch.setattr(budget, "SELDOM", 16)
     return begin
 
 
