@@ -24,7 +24,7 @@ from hovis.diagnostics.explain import Remark
 from hovis.engine import trace as engine
 from hovis.engine.state.type_lookup import ENTERED_THROUGH
 from hovis.engine.trace import Fixed, Leaf, Part
-from hovis.errors import SpecError, TraceError, WriteError
+from hovis.errors import TraceError, WriteError
 from hovis.front import spec_trees
 from hovis.front.callables import name_of, near, python_function
 from hovis.ir import Block, Function, Given, Location, Op, Return, show
@@ -294,7 +294,7 @@ class Trace:
         The file is written whole or not at all.  WriteError if something can't be written into it, or if it is a source of the function
         or of a loaded module (but for those that hovis has written); OSError if the file can't be written: it is then as it was.
 
-        >>> from hovis import Int, trace
+        >>> from hovis import Int, load, trace
         >>> import tempfile
         >>> def scaled(x, by): return x * by
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -325,33 +325,6 @@ class Trace:
                     return f"{near(place.file)}:{place.line}"
         code = getattr(python_function(self.fn)[0], "__code__", None)
         return f"{near(code.co_filename)}:{code.co_firstlineno}" if code else name_of(self.fn)
-
-
-def load(path: "str | os.PathLike[str]") -> Callable[..., Any]:
-    """The function that :meth:`Trace.save` (or ``python -m hovis specialize``) has written to a file.
-
-    The file is Python, and its code is run: load only what you trust.  It is run as it is now, whatever was in it before, and nothing is kept of it.
-    OSError if the file can't be read, SpecError if it was not written by hovis, and whatever running it raises: ImportError, if what it refers to
-    is not there any more.  The function belongs to no module that can be imported, so it can't be pickled.
-
-    >>> from hovis import Int, trace
-    >>> import tempfile
-    >>> def area(width, height): return width * height
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     trace(area, Int, 2).save(f"{folder}/area.py")
-    ...     double = load(f"{folder}/area.py")
-    ...     trace(area, Int, 3).save(f"{folder}/area.py")
-    ...     double(7), load(f"{folder}/area.py")(7)
-    (14, 21)
-    """
-    file = os.fspath(path)
-    try:
-        found = getattr(files.run(file, f"hovis_kept_{os.path.splitext(os.path.basename(file))[0]}"), "RESIDUAL", None)
-    except SyntaxError as error:
-        raise SpecError(f"{file!r} is no Python file: {' '.join(str(error).split())}") from None
-    if not callable(found):
-        raise SpecError(f"{file!r} was not written by hovis: it has no RESIDUAL")
-    return found  # type: ignore[no-any-return]
 
 
 def one_call(fn: Any, signature: Signature, chosen: "Options", why: str) -> Trace:

@@ -27,7 +27,8 @@ from hovis.front import plugins
 from hovis.front.callables import behind, name_of, python_function
 from hovis.front.item_types import lasts, told_of
 from hovis.front.kernels.kernel_calls import expanded
-from hovis.front.traces import Trace, at_work, load, one_call
+from hovis.front.loading import load
+from hovis.front.traces import Trace, at_work, one_call
 from hovis.ir import Function
 from hovis.ir.model import callees
 from hovis.ir.operations import PACKAGE
@@ -148,8 +149,6 @@ def current() -> Options:
 
 
 deadline.asked = lambda: current().seconds
-
-
 
 
 # ------------------------------------------------------------------------------------------------- tracing
