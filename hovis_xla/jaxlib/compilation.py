@@ -111,8 +111,12 @@ class Program:
     The caller has to see to dtypes and shapes: XLA itself looks at the number of bytes only.
     """
 
-    def __init__(self, loaded: Any, inputs: Sequence[tuple[tuple[int, ...], Any]], outputs: Sequence[tuple[tuple[int, ...], Any]]) -> None:
+    def __init__(
+        self, loaded: Any, inputs: Sequence[tuple[tuple[int, ...], Any]], outputs: Sequence[tuple[tuple[int, ...], Any]], blob: bytes | None = None
+    ) -> None:
         self.loaded = loaded
+        #: what it was loaded from: XLA writes a loaded program without its machine code
+        self._blob = blob
         programs.add(self)
         self._inputs = list(inputs)
         #: the quick way in: ``execute(buffers).consume_with_handlers(handlers)`` gives one buffer for each output
@@ -138,7 +142,7 @@ class Program:
 
     def serialize(self) -> bytes:
         """The machine code; good for this jaxlib on this kind of CPU only."""
-        blob: bytes = self.loaded.serialize()
+        blob: bytes = self.loaded.serialize() if self._blob is None else self._blob
         return blob
 
 
@@ -195,4 +199,4 @@ def deserialize(blob: bytes, inputs: Any, outputs: Any, callbacks: Sequence[Call
     """The Program of :meth:`Program.serialize`."""
     devices = DeviceList((device(),))
     loaded = client().deserialize_executable(blob, devices, _options(Recipe(recipe.exact)), list(callbacks))
-    return Program(loaded, inputs, outputs)
+    return Program(loaded, inputs, outputs, blob)

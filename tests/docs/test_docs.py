@@ -40,6 +40,7 @@ SHOWING = [path for package in ("hovis", "hovis_xla") for path in sorted((ROOT /
 
 
 @pytest.mark.parametrize("path", SHOWING, ids=lambda p: p.stem)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")      # of NumPy, in what is there for programs that do so
 def test_docstrings(path):
     if path.is_relative_to(ROOT / "hovis_xla"):
         pytest.importorskip("jaxlib")

@@ -71,6 +71,15 @@ def test_the_second_time_it_is_loaded(folder, compiles, capsys):
     assert len(compiles) == 1
 
 
+def test_what_was_loaded_can_be_stored_again(folder, compiles):
+    """XLA's own serialization of a loaded program has no machine code in it."""
+    for _ in range(3):
+        blob = hovis_xla.compile(hovis.trace(lambda x: x * 2.0 + 1.0, hovis.Float)).serialize()
+        assert hovis_xla.load(blob)(4.0) == 9.0
+        disk_cache.write_waiting()
+    assert len(compiles) == 1
+
+
 @pytest.mark.parametrize("damage", ["cut", "flip", "empty", "text", "other", "header"])
 def test_what_is_wrong_is_made_anew(folder, compiles, damage):
     run()
