@@ -84,6 +84,7 @@ def _combined() -> dict[Any, Row]:
         ufuncs, casts, ufunc_methods, reductions, sorting, array_manipulation, creation, attributes, ranges, indexing, contractions, fft, linalg, errstate,
         stores, storing_functions, sequences, number_attributes, ordering, tapes, traced_rows,
     ):  # fmt: skip
+        assert rows.keys().isdisjoint(module.ROWS), f"rows of {module.__name__} would hide others; LATER or SOONER says which comes first"
         rows.update(module.ROWS)
     for table in (math_module.LATER, sequences.LATER, number_attributes.LATER, ordering.LATER, traced_rows.LATER):
         rows.update({fn: _first_of(rows[fn], row) if fn in rows else row for fn, row in table.items()})

@@ -180,6 +180,7 @@ def model(*fns: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[.
     """Decorator: the function below, on stand-ins, is what fns mean."""
 
     def register(written: Callable[..., Any]) -> Callable[..., Any]:
+        assert MODELS.keys().isdisjoint(fns), "one of two models would be lost"
         MODELS.update(dict.fromkeys(fns, row_of(written)))
         return written
 

@@ -332,21 +332,6 @@ def _kron(low: L, a: Operand, b: Operand) -> Operand | None:
     return result(builder.reshape(product(*apart), tuple(p * q for p, q in zip(x.shape, y.shape, strict=True))))
 
 
-def _cross(low: L, a: Operand, b: Operand, /) -> Operand | None:
-    """Of vectors in space."""
-    pair = _pair(low, a, b)
-    if pair is None or not all(t.shape and t.shape[-1] == 3 for t in pair) or pair[0].dtype == BOOL:
-        return None
-    shape = np.broadcast_shapes(pair[0].shape, pair[1].shape)
-    x, y = (builder.broadcast(t, shape) for t in pair)
-
-    def turned(t: T, by: int) -> T:
-        cut = [[0] * (len(shape) - 1) + [k] for k in (by, 0)], [[*shape[:-1], k] for k in (3, by)]
-        return slicing.concatenate([slicing.static_slice(t, b, e, [1] * len(shape)) for b, e in zip(*cut, strict=True)], len(shape) - 1)
-
-    return result(builder.sub(builder.mul(turned(x, 1), turned(y, 2)), builder.mul(turned(x, 2), turned(y, 1))))
-
-
 # ------------------------------------------------------------------------------------------------- diagonals
 
 
@@ -385,12 +370,12 @@ _ROWS: Final[dict[str, Row]] = {
 
 _LINALG: Final[dict[str, Row]] = {
     "matmul": _matmul, "outer": _outer, "vecdot": _vecdot, "tensordot": lambda low, x1, x2, /, *, axes=_TWO: _tensordot(low, x1, x2, axes),
-    "cross": _cross, "diagonal": _of_last_two(_diagonal), "trace": _of_last_two(_trace),
+    "diagonal": _of_last_two(_diagonal), "trace": _of_last_two(_trace),
 }  # fmt: skip
 
 ROWS: Final[dict[Any, Row]] = {
     np.matmul: _matmul, operator.matmul: _matmul, np.dot: _dot, np.ndarray.dot: _dot, np.outer: _outer, np.inner: _inner, np.vdot: _vdot,
-    np.tensordot: _tensordot, np.einsum: _einsum, np.kron: _kron, np.cross: _cross, np.trace: _trace, np.ndarray.trace: _trace,
+    np.tensordot: _tensordot, np.einsum: _einsum, np.kron: _kron, np.trace: _trace, np.ndarray.trace: _trace,
     np.diagonal: _diagonal, np.ndarray.diagonal: _diagonal,
     **{getattr(np, name): row for name, row in _ROWS.items() if hasattr(np, name)},
     **{getattr(np.linalg, name): row for name, row in _LINALG.items() if hasattr(np.linalg, name)},

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from hovis_xla.emit.values import NotLowerable
-from hovis_xla.ops.standin import StandIn, arrayed, as_python, is_array, is_numpy, model, np, standing, zeros
+from hovis_xla.ops.standin import StandIn, arrayed, as_python, axis_of, is_array, is_numpy, model, np, standing, zeros
 
 
 @model(np.isclose)
@@ -120,3 +120,22 @@ def iscomplex(x: Any) -> Any:
 def isreal(x: Any) -> Any:
     x = x if is_numpy(x) else arrayed(x)
     return x.imag == 0 if x.dtype.kind == "c" else np.ones_like(x, dtype=bool)[()] if not x.shape else np.ones_like(x, dtype=bool)
+
+
+@model(np.cross)
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = np.moveaxis(a, axis_of(axisa, a.ndim), -1), np.moveaxis(b, axis_of(axisb, b.ndim), -1)
+    if a.shape[-1] != 3 or b.shape[-1] != 3:
+        raise NotLowerable("vectors of other than three numbers")
+    dtype = np.promote_types(a.dtype, b.dtype)
+    a, b = np.broadcast_arrays(a.astype(dtype), b.astype(dtype))
+    x, y = ([v[..., k] for k in range(3)] for v in (a, b))
+    parts = [x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]]
+    return np.moveaxis(np.stack(parts, axis=-1), -1, axis_of(axisc, a.ndim))
+
+
+@model(*([np.linalg.cross] if hasattr(np.linalg, "cross") else []))
+def cross_of_last(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    return cross(x1, x2, axis=axis)

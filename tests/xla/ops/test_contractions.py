@@ -128,6 +128,15 @@ def test_diagonals():
     check(fn, (array(3, 3, dtype="i1"), array(2, 2, 2, dtype="?")))
 
 
+def test_cross_products_along_other_axes():
+    def fn(a, b):
+        return np.cross(a, b, axis=0), np.linalg.cross(a, b, axis=0), np.cross(a.T, b, axisa=1, axisb=0, axisc=0), np.cross(a, b.T, 0, 1, -1)
+
+    a, b = np.random.default_rng(0).normal(size=(2, 3, 5))
+    agree(fn, hovis_xla.jit(fn, strict=True), a, b)
+
+
+
 def test_cross():
     def fn(a, b):
         return np.cross(a, b), np.cross(a[0], b), np.linalg.cross(a, b), np.cross(a[:, None], b)
