@@ -45,10 +45,8 @@ class Arrays(Walker):
     parts_read: dict[Any, list[tuple[list[T], T]]]
     in_range_already: dict[Any, T]
     #: the values that are, or may be, stored into
-    mutable: set[object]
     mutable_constants: set[object]
     #: ops that are used in other blocks than their own
-    abroad: set[Op]
     #: the arrays that something is stored into, be it nothing
     into: set[Location]
 
@@ -62,7 +60,7 @@ class Arrays(Walker):
     def given(self, num: Num, value: Any, owner: Any, mutable: bool) -> Val:
         """An array of the caller's: an argument, by its number, or a global."""
         place = Place(Location(num.dtype, num.shape, mutable, True, owner))
-        self.pinned.add(place.location)
+        self.scope.pinned.add(place.location)
         if mutable:
             self.memory.bottom[place.location] = T(value, num.dtype, num.shape)
             return self.array_at(place)
@@ -181,7 +179,7 @@ class Arrays(Walker):
             return self._placed(op, found, args)
         if not isinstance(found, Val) or found.num.kind != ARRAY:
             return found
-        mutable = op in self.mutable
+        mutable = op in self.scope.mutable
         if isinstance(found, Stored) or (found.place is not None and not mutable and not (op.callee is operator.getitem and found.place.own)):
             return found
         own = found.place is not None and found.place.own and found.place.location.owner is None
@@ -205,9 +203,9 @@ class Arrays(Walker):
         if not found.own or isinstance(found.base, Stored) or any(found is a for a in args):
             return found
         t, counts = tensor(found.read()), found.counts
-        if op in self.abroad:
+        if op in self.scope.abroad:
             t, counts = extents.packed(t, counts)
-        if op not in self.mutable:
+        if op not in self.scope.mutable:
             return Ragged(found.full, Val(found.full, t.ir), counts)
         place = Place(Location(t.dtype, t.shape, True))
         self.memory.content[place.location] = t
@@ -260,7 +258,7 @@ class Arrays(Walker):
 
     def contiguous(self) -> list[int]:
         """The arguments of which it was taken for granted that they are in C order."""
-        return sorted({loc.owner for loc in self.pinned if isinstance(loc.owner, int) and loc.asked})
+        return sorted({loc.owner for loc in self.scope.pinned if isinstance(loc.owner, int) and loc.asked})
 
     def writeable(self) -> list[Any]:
         """The arguments (by number) and constants that have to be writeable."""

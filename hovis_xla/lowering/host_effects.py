@@ -29,7 +29,6 @@ from hovis_xla.lowering.operands import Operands, described, is_raised, name_of
 class Effects(Operands):
     """The part of a lowering that has the host act in its turn."""
 
-    used: set[Any]
     environment: list[tuple[Callable[..., Any], tuple[Any, ...], object]]
     callbacks: list[Callable[..., Any]]
     failures: list[BaseException]
@@ -49,7 +48,7 @@ class Effects(Operands):
         lends = callee in ACTS
         leaves: list[Val] = []
         trees = [self.tree_of_act(a, leaves, callee, lends) for a in (*args, *kwargs.values())]
-        wanted = op in self.used and op.type not in (Type(type(None)), Const(None))
+        wanted = op in self.scope.used and op.type not in (Type(type(None)), Const(None))
         num = num_of_type(op.type) if wanted else None
         if wanted and (num is None or num.kind == ARRAY):
             raise NotLowerable(f"the result of {name_of(callee)} is used")

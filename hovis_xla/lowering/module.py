@@ -19,7 +19,7 @@ from hovis.lattice import Type
 from hovis_xla.abi import host_callbacks
 from hovis_xla.abi.ordered_effects import rereads
 from hovis_xla.abi.run_record import Record
-from hovis_xla.abi.signature import Lowered, Tape, Template
+from hovis_xla.abi.signature import Lowered, Tape
 from hovis_xla.analysis.growable_lists import Item, ItemsSeen, Listing
 from hovis_xla.analysis.loop_forest import Region, carried_out, handlers, live_in, needed, reachable, regions
 from hovis_xla.analysis.persistent_scalars import Variable, variables
@@ -50,17 +50,12 @@ from hovis_xla.jaxlib.adapter import context, func, ir
 from hovis_xla.lowering.control import compile_budget
 from hovis_xla.lowering.control.branches import Arrival, as_tensor
 from hovis_xla.lowering.control.while_loops import lower_loop
+from hovis_xla.lowering.function_scope import FunctionScope
 from hovis_xla.lowering.operands import where_called
 from hovis_xla.lowering.pipeline import LEADING, through
 from hovis_xla.lowering.results import Results, rebuild, settled, sources_of
 from hovis_xla.ops.memory import growable_lists, list_memory
 from hovis_xla.ops.memory.tapes import Reel, reels
-
-#: What the lowering of one function keeps for itself.
-OF_A_FUNCTION: Final = (
-    "env", "needed", "used", "abroad", "carried_out", "ranges", "exits", "templates", "order", "live", "mutable", "pinned", "handlers", "catching",
-    "arguments",
-)
 
 NO_SLOTS: Final[Mapping[int, int]] = {}
 NO_ITEMS: Final[Mapping[Op, Item]] = {}
@@ -106,7 +101,6 @@ class Lowering(Results):
         self.reasons = []
         self.peeled = {}
         self.memory = Memory()
-        self.pinned = set()
         self.into = set()
         self.loaded: dict[Any, T] = {}
         self.cells = {}
@@ -119,7 +113,7 @@ class Lowering(Results):
         self.measured: dict[Any, tuple[int, T]] = {}
         #: index arrays that have been found to be in range of a size, from the front
         self.in_range_already: dict[Any, T] = {}
-        self.mutable: set[object] = set()
+        self.scope = FunctionScope()
         #: tapes by the ops that make them, and what is known of them where they are written to (``ops/memory/tapes``)
         self.reels: dict[Op, Reel] = {}
         self.taped: dict[Op, Reel | None] = {}
@@ -138,37 +132,35 @@ class Lowering(Results):
             raise NotLowerable(f"{function.name} is recursive", function.location)
         if function.is_generator:
             raise NotLowerable(f"{function.name} is a generator", function.location)
-        saved = {k: getattr(self, k, None) for k in OF_A_FUNCTION}
         given = [self.interval(a) for a in args]
+        outer = self.scope
         self.active.append(function)
         try:
             return self._body(function, args, given)
         finally:
             self.active.pop()
-            for name, value in saved.items():
-                setattr(self, name, value)
+            self.scope = outer
 
     def _body(self, function: Function, args: list[Operand], given: "list[Interval | None]") -> Any:
-        self.pinned = self.pinned | {loc for v in (getattr(self, "env", None) or {}).values() for loc in locations(v)}
+        outer = self.scope
         function = through(LEADING, function)
-        self.mutable = stored_into(function)
-        top = regions(function)
-        self.env = {}
-        self.needed = needed(reachable(function))
-        self.order = reachable(function)
-        self.used = {v for block in self.order for v in operands(block)}
-        self.abroad = {v for block in self.order for v in operands(block) if isinstance(v, Op) and v not in block.ops}
-        self.carried_out = carried_out(self.order, top, self.needed)
-        self.ranges = self._ranges(function, given)
-        self.arguments = function.params if len(self.active) == 1 else ()
-        self.live = live_in(self.order, self.needed)
-        self.handlers = handlers(self.order)
-        self.catching = None
-        self.exits: dict[Any, Block] = {}
-        self.templates: dict[Block, Template] = {}
-        start = control_start(function, args)
-        arrival = self.walk(start, top, ())
-        self.found = [(self.templates[b], slots) for b, slots in arrival.entries]
+        top, order = regions(function), reachable(function)
+        wanted = needed(order)
+        self.scope = FunctionScope(
+            arguments=function.params if len(self.active) == 1 else (),
+            order=order,
+            ranges=self._ranges(function, given),
+            needed=wanted,
+            used={v for block in order for v in operands(block)},
+            abroad={v for block in order for v in operands(block) if isinstance(v, Op) and v not in block.ops},
+            carried_out=carried_out(order, top, wanted),
+            live=live_in(order, wanted),
+            mutable=stored_into(function),
+            handlers=handlers(order),
+            pinned=outer.pinned | {loc for v in outer.env.values() for loc in locations(v)},
+        )
+        arrival = self.walk(control_start(function, args), top, ())
+        self.found = [(self.scope.templates[b], slots) for b, slots in arrival.entries]
         return arrival
 
     def _ranges(self, function: Function, given: "list[Interval | None]") -> Ranges:

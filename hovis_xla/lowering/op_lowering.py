@@ -92,7 +92,7 @@ class Calls(Effects):
                 args = [self.operand(a) for a in op.args]
                 result = self._result(op, args)
                 as_told(op.type, result)
-                self.env[op] = self.placed(op, result, args)
+                self.scope.env[op] = self.placed(op, result, args)
                 self.work.add(op, result, args, self.rounds)
         except NotLowerable as error:
             error.location = error.location or op.location

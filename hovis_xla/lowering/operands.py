@@ -33,7 +33,7 @@ class Operands(Arrays):
     def operand(self, value: IrOperand) -> Operand:
         if isinstance(value, Const):
             return Known(value.value)
-        found = self.env.get(value)
+        found = self.scope.env.get(value)
         if found is None:
             raise NotLowerable("a value that is made only where an exception was caught", self.op.location if self.op else None)
         return found
@@ -75,18 +75,18 @@ class Operands(Arrays):
         if not isinstance(operand, Val) or operand.num.shape:
             return None
         for value in self._operands():
-            found = self.env.get(value)
+            found = self.scope.env.get(value)
             if found is operand or (isinstance(found, Val) and found.ir == operand.ir):
                 assert self.op is not None
                 asked = self.op.args[0] if self.op.callee is read_if else None
-                known = self.ranges.at(value, self.ranges.home[self.op], asked)
+                known = self.scope.ranges.at(value, self.scope.ranges.home[self.op], asked)
                 if known is not None:
                     return known
         return limits(Type(operand.num.dtype.type)) if operand.num.dtype.kind in "biu" else None
 
     def _operands(self) -> "list[Op | Param]":
         """The values that the current operation is given, those in a tuple and in slices as well."""
-        todo = list(self.op.args) if self.op is not None and self.op in self.ranges.home else []
+        todo = list(self.op.args) if self.op is not None and self.op in self.scope.ranges.home else []
         found: list[Op | Param] = []
         while todo:
             value = todo.pop()
@@ -104,21 +104,21 @@ class Operands(Arrays):
 
     def raise_if(self, condition: T, cls: type[BaseException]) -> None:
         """Where condition holds, the original raises: caught by a handler that is compiled, or done again by Python."""
-        if self.catching is None:
+        if self.scope.catching is None:
             self.bail_if(condition)
         else:
-            self.catching.append((condition, cls))
+            self.scope.catching.append((condition, cls))
 
     def give_up(self) -> None:
         self.bail_if(builder.constant(True))
 
     def in_range(self, callee: Callable[..., Any]) -> bool:
         """Is the result of the current op, if that is this one on Ints, certainly within 64 bits?"""
-        if self.op is None or self.op not in self.ranges.home:
+        if self.op is None or self.op not in self.scope.ranges.home:
             return False
         # the products that make up a power are no larger than it can be
         mine = RESULTS.get(self.op.callee) in (RESULTS[callee], RESULTS[operator.pow] if callee is operator.mul else None)
-        return mine and self.ranges.has_room(self.op)
+        return mine and self.scope.ranges.has_room(self.op)
 
 
 def is_raised(operand: Operand) -> bool:

@@ -47,8 +47,6 @@ from hovis_xla.prepare.pad_function import clipped
 class Results(Calls):
     """The part of a lowering that leaves a function: by one exit for each way in which a result is put together."""
 
-    exits: dict[Any, Block]
-    templates: dict[Block, Template]
     #: arrays of unknown size that are results, by what they are cut out of
     cuts: dict[Ragged, Struct]
     active: list[Function]
@@ -56,7 +54,7 @@ class Results(Calls):
     texts: bool
 
     def is_exit(self, block: Block) -> bool:
-        return block in self.templates
+        return block in self.scope.templates
 
     def leave(self, terminator: Return) -> tuple[Block, list[Slot]]:
         """The exit that a return goes to: one for each way in which the result is put together."""
@@ -65,10 +63,10 @@ class Results(Calls):
         tree = self._tree(self.operand(terminator.value), leaves, {}, terminator.location)
         template = Template(tree, tuple(leaf.num for leaf in leaves), terminator.location)
         key = tree, template.nums, tuple(owner_key(leaf) for leaf in leaves)
-        block = self.exits.get(key)
+        block = self.scope.exits.get(key)
         if block is None:
-            block = self.exits[key] = Block()
-            self.templates[block] = template
+            block = self.scope.exits[key] = Block()
+            self.scope.templates[block] = template
         return block, list(leaves)
 
     def _tree(self, operand: Operand, leaves: list[Val], built: dict[object, int], location: Site | None) -> Any:

@@ -17,10 +17,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
-from hovis.ir.model import CAUGHT, Block, Branch, Edge, Invoke, Jump, Op, Param, Raise, Return, Value
+from hovis.ir.model import CAUGHT, Block, Branch, Edge, Invoke, Jump, Op, Raise, Return
 from hovis.ir.model import Operand as IrOperand
 from hovis_xla.analysis.loop_forest import Catching, Region, carried_out, reach, with_heads
-from hovis_xla.analysis.ranges.integer_ranges import Ranges
 from hovis_xla.analysis.trip_counts import Rounds
 from hovis_xla.choice.cost_model import Work
 from hovis_xla.emit import builder
@@ -32,6 +31,7 @@ from hovis_xla.emit.values import INT32, UNDEF, Known, NotLowerable, OneOf, Oper
 from hovis_xla.jaxlib.adapter import context, ir
 from hovis_xla.lowering.control.branches import Arrival, Choice, Joined, Side, Two, renumber
 from hovis_xla.lowering.control.store_sinking import Store
+from hovis_xla.lowering.function_scope import FunctionScope
 
 
 @contextmanager
@@ -55,13 +55,10 @@ def scratch(walker: "Walker") -> Iterator[Any]:
 class Walker(ABC):
     """Emits the control flow.  What an op means and how a function is left is the business of ``module.Lowering``."""
 
-    env: dict[object, Operand]
+    scope: FunctionScope
     bail: T | None
     token: Any
     acted: bool
-    needed: set[Op]
-    carried_out: dict[Block, tuple[Param | Op, ...]]
-    order: list[Block]
     #: how many loops there are around what is emitted
     depth: int = 0
     #: how often each of them goes round
@@ -69,16 +66,9 @@ class Walker(ABC):
     #: what all ops take, and where is counted how much of it is left (``compile_budget``)
     work: Work
     fuel: Location | None = None
-    #: the parameters of the function that is lowered; none in what it calls
-    arguments: Sequence[Param] = ()
-    ranges: Ranges
 
     #: how often an iteration was done before a loop, by its head; under None: how many ops were done so
     peeled: dict[Block | None, int]
-    #: what makes the call under a handler raise that is being lowered
-    catching: list[tuple[T, type[BaseException]]] | None = None
-    #: the blocks that only exceptions lead to
-    handlers: frozenset[Block] = frozenset()
     #: why paths were given up
     reasons: list[NotLowerable]
     #: what was emitted in vain
@@ -88,9 +78,6 @@ class Walker(ABC):
     #: what has been read of an array, by its content
     loads: dict[Any, list[T]]
     memory: Memory
-    #: what callers refer to
-    pinned: set[Location]
-    live: dict[Block, set[Value]]
 
     @abstractmethod
     def lower_op(self, op: Op) -> None: ...
@@ -154,19 +141,19 @@ class Walker(ABC):
 
     def bind(self, block: Block, slots: Sequence[Slot]) -> None:
         """The parameters of a block, and what comes out of loops into it."""
-        for value, slot in zip((*block.params, *self.carried_out.get(block, ())), slots, strict=True):
+        for value, slot in zip((*block.params, *self.scope.carried_out.get(block, ())), slots, strict=True):
             if slot is UNDEF:
                 slot = Known(None)  # on no path that comes here
-            self.env[value] = cast(Operand, slot)
+            self.scope.env[value] = cast(Operand, slot)
 
     def along(self, edge: Any) -> tuple[Block, list[Slot]]:
         """What an edge brings to its block."""
-        extra = self.carried_out.get(edge.block, ())
-        return edge.block, [*map(self.operand, edge.args), *(self.env.get(v, UNDEF) for v in extra)]
+        extra = self.scope.carried_out.get(edge.block, ())
+        return edge.block, [*map(self.operand, edge.args), *(self.scope.env.get(v, UNDEF) for v in extra)]
 
     def ops(self, block: Block) -> None:
         for op in block.ops:
-            if op in self.needed:
+            if op in self.scope.needed:
                 self.lower_op(op)
 
     def block(self, block: Block, slots: list[Slot]) -> Arrival:
@@ -176,7 +163,7 @@ class Walker(ABC):
         except ShapeUnknown:
             raise
         except NotLowerable as reason:
-            if block not in self.handlers and not isinstance(reason, Raises):
+            if block not in self.scope.handlers and not isinstance(reason, Raises):
                 raise
             self.reasons.append(reason)
             self.give_up()
@@ -193,13 +180,13 @@ class Walker(ABC):
                 return Arrival([self.along(edge)])
             case Catching(op=op, ok=ok, error=error):
                 caught: list[tuple[T, type[BaseException]]] = []
-                self.catching = caught
+                self.scope.catching = caught
                 try:
                     self.lower_op(op)
                 except Raises as reason:
                     return self._landing(None, error, [(builder.constant(True), reason.cls)])
                 finally:
-                    self.catching = None
+                    self.scope.catching = None
                 return self._landing(ok, error, caught)
             case Invoke(op=op, ok=ok):
                 self.lower_op(op)
@@ -272,17 +259,17 @@ class Walker(ABC):
     def side(self, holder: Any, walk: Any) -> Side:
         """Emit a walk into a block of its own."""
         block = holder.regions[0].blocks.append()
-        outer = self.env, self.bail, self.token, self.acted, self.memory.content
-        self.env = dict(self.env)
+        outer = self.scope.env, self.bail, self.token, self.acted, self.memory.content
+        self.scope.env = dict(self.scope.env)
         self.memory.content = dict(self.memory.content)
-        catching, self.catching = self.catching, None
+        catching, self.scope.catching = self.scope.catching, None
         try:
             with ir.InsertionPoint(block), ir.Location.unknown(context()):
                 arrival = walk()
             return Side(block, arrival, self.bail, self.token, self.acted, self.memory.content)
         finally:
-            self.catching = catching
-            self.env, self.bail, self.token, self.acted, self.memory.content = outer
+            self.scope.catching = catching
+            self.scope.env, self.bail, self.token, self.acted, self.memory.content = outer
 
     def merge(self, choice: Choice, sides: list[Side], holder: Any) -> Arrival:
         """One Arrival out of those of the sides, of which choice picks one."""
@@ -310,11 +297,11 @@ class Walker(ABC):
 
     def kept(self, block: Block) -> set[Location]:
         """What is referred to from block on, but by its slots; within an expression, all that there is."""
-        if block not in self.live and not self.is_exit(block):
+        if block not in self.scope.live and not self.is_exit(block):
             return self.memory.known()
-        own = {*block.params, *self.carried_out.get(block, ())}
-        found = {loc for v in self.live.get(block, ()) if v not in own for loc in locations(self.env.get(v))}
-        return found | self.pinned
+        own = {*block.params, *self.scope.carried_out.get(block, ())}
+        found = {loc for v in self.scope.live.get(block, ()) if v not in own for loc in locations(self.scope.env.get(v))}
+        return found | self.scope.pinned
 
     def _meet(self, targets: list[Block], sides: list[Side], table: list[tuple[Block, int, list[Slot]]]) -> dict[Location, tuple[Location | None, ...]]:
         """Move the arrays of the slots to where they are at each target; what is there now, and where it was on each side."""
@@ -389,9 +376,9 @@ class Walker(ABC):
     def entered_at(self, region: Region, heads: Sequence[Block]) -> Region:
         """A loop as it is when these are all its heads."""
         found = with_heads(region, heads)
-        for block, values in carried_out(self.order, found, self.needed).items():
+        for block, values in carried_out(self.scope.order, found, self.scope.needed).items():
             if block in region.blocks:
-                self.carried_out[block] = tuple(dict.fromkeys((*self.carried_out.get(block, ()), *values)))
+                self.scope.carried_out[block] = tuple(dict.fromkeys((*self.scope.carried_out.get(block, ()), *values)))
         return found
 
     @abstractmethod

@@ -78,7 +78,7 @@ def lower_loop(walker: Walker, start: Arrival, region: Region, until: Collection
 
 
 def _may_peel(walker: Walker, region: Region, head: Block) -> bool:
-    size = sum(op in walker.needed for block in region.blocks for op in block.all_ops())
+    size = sum(op in walker.scope.needed for block in region.blocks for op in block.all_ops())
     times, spent = walker.peeled.get(head, 0), walker.peeled.get(None, 0)
     if size > PEELED_OPS or times >= PEELINGS or spent + size > PEELED_IN_ALL:
         return False
@@ -100,9 +100,9 @@ class LoopLowering(CarriedValues):
         with scratch(w) as holder:
             self.holder = holder
             self.body = holder.regions[0].blocks.append()
-            outer = w.env, w.bail, w.token, w.memory.content, w.rounds
-            w.env = dict(w.env)
-            w.rounds = (*w.rounds, rounds_of(self.region, w.ranges, w.arguments))
+            outer = w.scope.env, w.bail, w.token, w.memory.content, w.rounds
+            w.scope.env = dict(w.scope.env)
+            w.rounds = (*w.rounds, rounds_of(self.region, w.scope.ranges, w.scope.arguments))
             w.depth += 1
             self.loop = Loop(self.body, w.memory.content)
             w.memory.loops.append(self.loop)
@@ -114,7 +114,7 @@ class LoopLowering(CarriedValues):
             finally:
                 w.depth -= 1
                 w.memory.loops.pop()
-                w.env, w.bail, w.token, w.memory.content, w.rounds = outer
+                w.scope.env, w.bail, w.token, w.memory.content, w.rounds = outer
             return self._close(arrival, bail, token, entry_bail)
 
     # --------------------------------------------------------------------------------------------- the body
@@ -133,7 +133,7 @@ class LoopLowering(CarriedValues):
         w.bail = None
         for location, at in self.arrays.items():
             w.memory.content[location] = tensor(values[at])
-        self.top = top_test(self.region, self.heads, w.needed, self.acts)
+        self.top = top_test(self.region, self.heads, w.scope.needed, self.acts)
         with ir.InsertionPoint(self.body), ir.Location.unknown(context()):
             if self.top is None:
                 return w.walk(Arrival(entries, choice), self.region, self.until, first=True)
@@ -270,12 +270,12 @@ class LoopLowering(CarriedValues):
             elif failed is not None:
                 go = builder.not_(T(arguments[failed], BOOL, ()))
             if self.top is not None:
-                outer = w.env, w.bail, w.token, w.acted, w.memory.content, w.depth
-                w.env, w.bail, w.acted, w.depth = dict(w.env), None, False, 0  # nothing is stored that reads would have to wait for
+                outer = w.scope.env, w.bail, w.token, w.acted, w.memory.content, w.depth
+                w.scope.env, w.bail, w.acted, w.depth = dict(w.scope.env), None, False, 0  # nothing is stored that reads would have to wait for
                 w.memory.content = {**w.memory.content, **{loc: T(arguments[at], loc.dtype, loc.shape) for at, loc in self._held()}}
                 test = self._goes_on(arguments, self.top)
                 go = test if go is None else builder.and_(test, go)
-                w.env, w.bail, w.token, w.acted, w.memory.content, w.depth = outer
+                w.scope.env, w.bail, w.token, w.acted, w.memory.content, w.depth = outer
             assert go is not None
             hlo.return_([go.ir])
         with ir.InsertionPoint(self.holder):

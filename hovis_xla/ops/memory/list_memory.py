@@ -28,7 +28,7 @@ def prepare(low: L, listings: Iterable[Listing]) -> None:
         contents = [builder.constant(0, INT64), *(builder.zeros(num.dtype, (listing.slots, *num.shape)) for num in listing.nums())]
         places = [Place(Location(t.dtype, t.shape, True)) for t in contents]
         low.memory.content |= {place.location: t for place, t in zip(places, contents, strict=True)}
-        low.pinned |= {place.location for place in places}
+        low.scope.pinned |= {place.location for place in places}
         listing.memory = tuple(map(low.array_at, places))
 
 

@@ -86,7 +86,7 @@ def _family(low: L, made: Op) -> Iterator[Op]:
     known: set[Any] = {made}
     todo: list[Any] = [made]
     leads: dict[Any, list[Any]] = {}
-    for block in low.order:
+    for block in low.scope.order:
         for op in block.all_ops():
             if op.callee in _ON_TAPES:
                 leads.setdefault(op.args[0], []).append(op)
@@ -126,7 +126,7 @@ def _last_slot(low: L, op: Op) -> float:
     slot = op.args[1]
     if isinstance(slot, Const):
         return int(slot.value)  # type: ignore[call-overload, no-any-return]
-    found: Any = low.ranges.at(slot, low.ranges.home[op])
+    found: Any = low.scope.ranges.at(slot, low.scope.ranges.home[op])
     return math.inf if found is None else found[1]
 
 
@@ -173,7 +173,7 @@ def _put(low: L, tape: Operand, slot: Operand, value: Operand) -> Operand | None
     """What is stored into later is another array then: its memory is no value."""
     assert low.op is not None
     arrays = _arrays(tape)
-    if not arrays or low.op.args[2] in low.mutable:
+    if not arrays or low.op.args[2] in low.scope.mutable:
         return None
     found = low.val(value)
     if found.num.shape != arrays[0].num.shape[1:] or found.num.dtype != arrays[0].num.dtype or (found.num.kind == EITHER and len(arrays) == 1):

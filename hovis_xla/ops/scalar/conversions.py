@@ -28,7 +28,7 @@ def int_(low: L, a: Operand) -> Operand | None:
 def _fits(low: L, x: T) -> None:
     """Give up unless the float is finite and within 64 bits."""
     inside = and_(compare("LT", x, like(2.0**63, x)), compare("GE", x, like(-(2.0**63), x)))
-    if low.catching is None:
+    if low.scope.catching is None:
         low.bail_if(not_(inside))
         return
     low.raise_if(builder.is_nan(x), ValueError)
