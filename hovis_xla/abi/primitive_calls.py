@@ -137,8 +137,8 @@ def act(low: L, op: Op, args: list[Operand]) -> Operand:
     _check_kept(low, op, args, conduct, name, callers)
     leaves: list[Val] = []
     trees = [_tree(operand, leaves, low, name) for operand in args]
-    itself = conduct.itself if op in low.used and conduct.itself is not None and is_array(args[conduct.itself]) else None
-    wanted = op in low.used and itself is None
+    itself = conduct.itself if op in low.scope.used and conduct.itself is not None and is_array(args[conduct.itself]) else None
+    wanted = op in low.scope.used and itself is None
     told = promised(callee, args, op) if wanted else None
     if wanted and told is None:
         raise NotLowerable(f"{name} gives something that is used, and of which nothing is known; {name}.defresult(…, dims=…, alone=False) would say")
@@ -186,7 +186,7 @@ def _check_kept(low: L, op: Op, args: Sequence[Operand], conduct: Conduct, name:
             raise NotLowerable(f"{name} may keep, or change, what is in its argument {k + 1}{_at(where)}")
         if not (isinstance(given, Op) and not may_share(given) and _is_for(given, op, low)):
             raise NotLowerable(f"{name} may keep the array that it is given{_at(where)}; a copy that nobody else has could be given away")
-    if conduct.given_back and op in low.used and (conduct.itself is None or not is_array(args[conduct.itself])):
+    if conduct.given_back and op in low.scope.used and (conduct.itself is None or not is_array(args[conduct.itself])):
         raise NotLowerable(f"{name} may give back an array that it is given, or a view of one, and not always just that array")
     arrays = [a.place.location for a in args if isinstance(a, Val) and a.place is not None and a.num.kind == ARRAY]
     if conduct.written and len(set(map(id, arrays))) < len(arrays):
@@ -201,8 +201,8 @@ def _callers(operand: Operand) -> int | None:
 
 def _is_for(given: Op, op: Op, low: L) -> bool:
     """Is a value made for this op alone, each time?"""
-    together = any(given in block.ops and op in block.all_ops() for block in low.order)
-    return together and sum(value is given for block in low.order for value in operands(block)) == 1
+    together = any(given in block.ops and op in block.all_ops() for block in low.scope.order)
+    return together and sum(value is given for block in low.scope.order for value in operands(block)) == 1
 
 
 def _at(where: Location | None) -> str:
