@@ -1,4 +1,4 @@
-"""The loop: entries are evaluated, chain by chain, until nothing changes (engine.md, "The loop")."""
+"""The loop: entries are evaluated, chain by chain, until nothing changes."""
 
 import abc
 import heapq
@@ -16,7 +16,7 @@ from hovis.engine.machine.materialize import Leak
 from hovis.engine.merge import the_trick
 from hovis.engine.merge.entries import Entry
 from hovis.engine.merge.join_states import agree
-from hovis.engine.merge.merging import Meeting
+from hovis.engine.merge.merging import MergingMachine
 from hovis.engine.merge.unroll_limits import Rounds
 from hovis.engine.objects import class_revalidation
 from hovis.engine.state import class_templates, lifetimes
@@ -47,7 +47,7 @@ _FIXED: Final = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorTyp
 MAX_RESTARTS = 2_000
 
 
-class Engine(Meeting):
+class Engine(MergingMachine):
     """The fixpoint over entries."""
 
     def __init__(self, library: Library, tables: Tables, package: str, frozen: bool) -> None:

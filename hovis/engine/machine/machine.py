@@ -78,7 +78,6 @@ class Machine(abc.ABC):
         self.repeated: dict[types.CodeType, tuple[int, Any]] = {}
         #: the op emitted last
         self.latest: Op | None = None
-        #: the value that ends where this block begins, before anything else
         #: what something has held that is another now, until the instruction at hand has been interpreted
         self.let_go: list[V] = []
         self.looks: list[Look] = []

@@ -1,7 +1,7 @@
 """What the caller passed and an opaque call may have changed: read again, and tested.
 
 The residual reads the real cell and compares it with what was known: the same goes on as before, on the other side
-nothing is known of the object any more (engine.md, "Opaque calls and the frozen environment").
+nothing is known of the object any more.
 """
 
 import operator

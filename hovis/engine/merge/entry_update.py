@@ -15,13 +15,13 @@ from hovis.lattice import ANY, Type, join
 from hovis.lattice.constants import PLAIN
 
 if TYPE_CHECKING:
-    from hovis.engine.merge.merging import Meeting
+    from hovis.engine.merge.merging import MergingMachine
 
 
 class EntryUpdate:
     """What matches of an entry's state and another one is joined into the entry's."""
 
-    def __init__(self, engine: "Meeting", entry: Entry, matching: Matching) -> None:
+    def __init__(self, engine: "MergingMachine", entry: Entry, matching: Matching) -> None:
         self.engine, self.entry, self.matching = engine, entry, matching
         self.changed = False
 

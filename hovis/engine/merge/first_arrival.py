@@ -11,7 +11,7 @@ from hovis.engine.state.values import ENDS, STRONG, UNBOUND_VALUE, Dyn, Known, R
 from hovis.ir.operations import END, UNBOUND
 
 if TYPE_CHECKING:
-    from hovis.engine.merge.merging import Meeting
+    from hovis.engine.merge.merging import MergingMachine
 
 
 class Opening:
@@ -21,7 +21,7 @@ class Opening:
     matching: where slots are forced to be unknown, which objects have to be real because of that.
     """
 
-    def __init__(self, engine: "Meeting", entry: Entry, arriving: State, forced: dict[int, int], matching: Matching | None) -> None:
+    def __init__(self, engine: "MergingMachine", entry: Entry, arriving: State, forced: dict[int, int], matching: Matching | None) -> None:
         self.engine = engine
         self.entry = entry
         self.arriving = arriving
@@ -131,7 +131,7 @@ class Opening:
     def _shares(self, path: int, value: V) -> Dyn | None:
         """The parameter of another slot that holds the same value: it does not end before both let go of it.
 
-        Where they turn out to be two, each has one of its own (see Meeting).
+        Where they turn out to be two, each has one of its own (see MergingMachine).
         """
         if type(value) is not Dyn or not value.ends or value.lost or self.entry.function is not None:
             return None

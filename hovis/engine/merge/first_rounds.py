@@ -11,7 +11,7 @@ from hovis.engine.state.specialization_tables import Restart
 from hovis.engine.state.values import NO_LABELS, STRONG, TEST, Dyn, Known, Ref, each
 
 if TYPE_CHECKING:
-    from hovis.engine.merge.merging import Meeting
+    from hovis.engine.merge.merging import MergingMachine
 
 #: What steps an iterator, and where on the stack that is.
 _ITERATORS: Final = {"ForIter": -1, "Send": -2}
@@ -20,7 +20,7 @@ _ITERATORS: Final = {"ForIter": -1, "Send": -2}
 FIRST_ROUNDS: Final = 4
 
 
-def spare(engine: "Meeting", site: Any, key: Any, state: State, peers: Sequence[Entry]) -> None:
+def spare(engine: "MergingMachine", site: Any, key: Any, state: State, peers: Sequence[Entry]) -> None:
     """A container is known when a loop over unknown items begins, and lost by its first round: it is real from the beginning.
 
     Else that round would stand before the loop once more, and so would the first rounds of the loops around it.  Nor is it
@@ -44,7 +44,7 @@ def spare(engine: "Meeting", site: Any, key: Any, state: State, peers: Sequence[
             raise Restart("force", site)
 
 
-def _is_lost(engine: "Meeting", entry: Entry, new: State, path: int, half: bool) -> bool:
+def _is_lost(engine: "MergingMachine", entry: Entry, new: State, path: int, half: bool) -> bool:
     """Is there a virtual container in a slot of the entry, and in new one of which nothing is known, or a longer list?  Or a number that counts?
 
     half: or what decides a part of the test at the head of the loop for the first round, and for no other
@@ -65,7 +65,7 @@ def _is_lost(engine: "Meeting", entry: Entry, new: State, path: int, half: bool)
     return bool(later.forgotten) or (obj.kind == later.kind == "list" and len(obj.cells) < len(later.cells))
 
 
-def _computed(engine: "Meeting", value: Known, entry: Entry, path: int) -> bool:
+def _computed(engine: "MergingMachine", value: Known, entry: Entry, path: int) -> bool:
     """Was value computed from what the slot of the entry holds?"""
     todo, seen = list(each(value.labels)), set()
     while todo:

@@ -1,4 +1,4 @@
-"""Too many variants of one place: which slots are no longer told apart (engine.md, "edge").
+"""Too many variants of one place: which slots are no longer told apart.
 
 The whistle of supercompilation: a key may only hold what pays.  Slots that count are forced to be unknown after a few
 values, slots that vary independently of each other leave all keys, and at the end the slot with most values goes.
@@ -109,7 +109,7 @@ def join_counters(tables: Tables, site: Any, crowd: Sequence[Any], counts: Calla
     """A number that is computed from the one before, tested and never the same leaves all keys, with its like.
 
     crowd   keys that are equal in all that chooses
-    counts  if a slot holds a number that is computed from the one before: the slots of its kind (see Meeting)
+    counts  if a slot holds a number that is computed from the one before: the slots of its kind (see MergingMachine)
     """
     used = tables.used[site]
     tested = [path for path, strength in used.items() if strength == TEST and tables.unkeyed.get(path, 0) < TEST]
@@ -144,7 +144,7 @@ def _least_worth(tables: Tables, keys: list[Key], used: dict[int, int], forced: 
 
 
 def _force_alike(tables: Tables, site: Any, path: int, keys: list[Key], forced: dict[int, int]) -> None:
-    """The same part of the other items of a list: the return addresses on a guest's stack, those to come as well (see Meeting.mark)."""
+    """The same part of the other items of a list: the return addresses on a guest's stack, those to come as well (see MergingMachine.mark)."""
     for whole, below in items_of(tables.paths.parts, path):
         if any(type(part := key.get(whole)) is tuple and part[0] == "shape" and part[1][0] == "list" for key in keys):
             tables.stacks.setdefault(site, set()).add((whole, below))

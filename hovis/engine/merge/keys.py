@@ -1,4 +1,4 @@
-"""The keys of entries, and the slots that belong into them (engine.md, "edge").
+"""The keys of entries, and the slots that belong into them.
 
 A key holds the constants that the program was seen to need; everything else is joined (:mod:`hovis.engine.merge.merging`).
 """
@@ -25,7 +25,7 @@ SHIFT: Final = 32
 PATHS: Final = (1 << SHIFT) - 1
 
 
-class Keys(Machine, abc.ABC):
+class KeyedMachine(Machine, abc.ABC):
     """The entries by their keys, and where what is in a key came from."""
 
     def __init__(self, library: Library, tables: Tables, package: str, frozen: bool) -> None:

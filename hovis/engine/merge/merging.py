@@ -1,4 +1,4 @@
-"""Where paths meet: how a state comes to its entry, and is joined with what has come there before (engine.md, "edge")."""
+"""Where paths meet: how a state comes to its entry, and is joined with what has come there before."""
 
 import abc
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from hovis.engine.merge.entry_update import EntryUpdate
 from hovis.engine.merge.first_arrival import Opening
 from hovis.engine.merge.generalization import TEST_VARIANTS, join_counters, whistle
 from hovis.engine.merge.join_states import Matching, align, unlike_generators
-from hovis.engine.merge.keys import NOTHING, PATHS, SHIFT, Keys, place_of
+from hovis.engine.merge.keys import NOTHING, PATHS, SHIFT, KeyedMachine, place_of
 from hovis.engine.merge.size_generalization import COUNTED, forget_growing, stop_counting
 from hovis.engine.state import finalizers
 from hovis.engine.state.budget import OutOfFuel
@@ -30,7 +30,7 @@ LOOKED_BACK: Final = 64
 GENERATOR_SPLITS: Final = 5
 
 
-class Meeting(Keys):
+class MergingMachine(KeyedMachine):
     """The entries, and how states arrive at them."""
 
     def __init__(self, library: Library, tables: Tables, package: str, frozen: bool) -> None:

@@ -15,10 +15,10 @@ from hovis.lattice import Const, Type
 from hovis.lattice.constants import PLAIN, same_constant
 
 if TYPE_CHECKING:
-    from hovis.engine.merge.merging import Meeting
+    from hovis.engine.merge.merging import MergingMachine
 
 
-def choosing(m: "Meeting", site: Any, state: State) -> Dyn | None:
+def choosing(m: "MergingMachine", site: Any, state: State) -> Dyn | None:
     """Such a value in state, in a slot that belongs into the keys of site and is not joined anywhere."""
     if m.final is None:
         m.final = {path for forced in m.tables.forced.values() for path, strength in forced.items() if strength == STRONG}
@@ -31,7 +31,7 @@ def choosing(m: "Meeting", site: Any, state: State) -> Dyn | None:
     return None
 
 
-def dispatch(m: "Meeting", edge: Edge, state: State, value: Dyn) -> None:
+def dispatch(m: "MergingMachine", edge: Edge, state: State, value: Dyn) -> None:
     """Arrive once for each of the constants that value may be."""
     choices = value.among
     assert choices is not None
@@ -54,7 +54,7 @@ def dispatch(m: "Meeting", edge: Edge, state: State, value: Dyn) -> None:
     m.edge(edge, state)
 
 
-def choose(m: "Meeting", at: int = 0) -> None:
+def choose(m: "MergingMachine", at: int = 0) -> None:
     """START: a parameter that is one of a few constants becomes each of them in turn."""
     if at == len(m.entry.choices):
         m.leave(m.block, m.state)

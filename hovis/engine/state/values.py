@@ -1,4 +1,4 @@
-"""What the abstract interpreter computes with: values partly known (engine.md, "Values").
+"""What the abstract interpreter computes with: values partly known.
 
     Known(value, labels)    a constant; labels say which entry constants it was computed from
     Ref(aid, labels)        an object of this trace: virtual, or known through a cache
@@ -93,7 +93,7 @@ class Dyn:
 
     ``ends``: somebody may see when its life ends (see ENDS); None: the caller holds it.
     ``maybe_end``: it may be the END of an iterator (which no value of the user's is).
-    ``among``: it is one of these constants, which were joined for good ("The Trick": see Meeting.dispatch).
+    ``among``: it is one of these constants, which were joined for good ("The Trick": see MergingMachine.dispatch).
     """
 
     __slots__ = ("among", "dims", "ends", "lost", "maybe_end", "maybe_unbound", "type", "value")
