@@ -101,6 +101,8 @@ class Wrapper:
     __slots__ = ()
     #: is it known by itself, as functions are?
     by_itself = True
+    #: does it print by the function's name?
+    goes_by_name = True
     if TYPE_CHECKING:
         # in its dictionary, but for what is made in a trace
         __qualname__: str

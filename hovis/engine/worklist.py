@@ -237,6 +237,7 @@ class Engine(MergingMachine):
     def _pass_head(self, frame: Frame, came: int | None) -> None:
         """Go past the head of a loop; poll for signals there where other paths have met in this iteration, and may do so in the next."""
         site = frame.ctx, frame.pc
+        self.entry.heads[site] = self.entry.heads.get(site, 0) + 1
         if frame.pc in frame.code.natural_loops:
             self.went_past.setdefault(site, set()).add(self.entry)
         if came is None or self.rounds.has(frame) or not unwinding.polls(self, self.state, came):
@@ -260,7 +261,8 @@ class Engine(MergingMachine):
         entry.evaluated, entry.sealed = True, False
         entry.exits, entry.calls, entry.tails, entry.call_tails = [], [], [], []
         entry.reads = self.environment.reads = set()
-        entry.told, entry.folded, entry.passed = set(), {}, set()
+        entry.told, entry.folded, entry.heads, entry.passed = set(), {}, {}, set()
+        entry.asked_for = self.environment.asked_for = set()
         self.environment.told = entry.told
         self.environment.recent.clear()
         self.state = entry.state.fork()

@@ -89,6 +89,7 @@ class Jitted(Wrapper):
 
     #: May a call go to the function itself, if that is quicker?  What stands for a transform is only there to be traced.
     has_plain = True
+    goes_by_name = False
 
     __slots__ = (
         "__dict__", "__weakref__", "_by_itself", "_by_types", "_failed", "_function", "_hopeless", "_in_contest", "_longer", "_lost", "_made", "_noted",

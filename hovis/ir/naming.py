@@ -158,8 +158,8 @@ def name_of(value: object) -> str | None:
     if bound is not None and not isinstance(bound, types.ModuleType):
         return _bound_name(value, bound)
     if not is_named(value):
-        # what transforms, rules and compilers make of a function goes by its name
-        return attribute(value, "__name__") if callable(value) and is_a(value, Wrapper) else None
+        # what transforms and rules make of a function goes by its name
+        return attribute(value, "__name__") if callable(value) and is_a(value, Wrapper) and type(value).goes_by_name else None
     qualname = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
     if not isinstance(qualname, str):
         return None

@@ -25,6 +25,18 @@ class Mode(enum.Enum):
 
 
 MODE = Mode.RUN
+PAIR, LAST, CURRENT = (), [], {}
+
+
+def no():
+    return False
+
+
+def yes():
+    return True
+
+
+ask = no
 
 
 class Worker:
@@ -230,7 +242,8 @@ STEPS = [
     ("s = ''", "not s", "s += 'x' * STOP"), ("s = ''", "not s", "s += f\"{LATER.get('x', '')}\""), ("n = 0", "n == 0", "n += len(LATER)"),
     ("r = None", "r is None", "r = LATER.get('x')"), ("r = None", "not r", "r = r or LATER.get('x')"), ("r = 1", "'x' not in LATER", "r = 1"),
     ("r = None", "r is None", "try: r = LATER['x']\n  except KeyError: pass"), ("r = 1", "MODE is Mode.RUN", "r = 1"), ("r = 1", "not getattr(PLAIN, 'late', 0)", "r = 1"),
-    ("r = None", "r is None", "for r in iter(lambda: STOP, True): k += 1\n  r = 1"), ("r = 1", "not any(v for v in LATER.values())", "r = 1"),
+    ("r = None", "r is None", "for r in iter(lambda: STOP, True): k += 1\n  r = 1"), ("r = 1", "not any(list(LATER.values()))", "r = 1"),
+    ("r = 1", "not PAIR", "r = 1"), ("r = 1", "CURRENT is not LAST", "r = 1"), ("r = 1", "not ask()", "r = 1"), ("r = 1", "not isinstance(CURRENT, list)", "r = 1"),
     ("r = 0", "not r", "try: check()\n  except TimeoutError: r = 1"),
 ]
 
@@ -253,12 +266,12 @@ END, AGAIN = (lambda: put(STOP=True)), (lambda: put(STOP=False))
 
 
 def end_all():
-    put(STOP=True, MODE=Mode.END)
+    put(STOP=True, MODE=Mode.END, PAIR=(1, 2), CURRENT=LAST, ask=yes)
     LATER["x"] = PLAIN.late = 1
 
 
 def all_again():
-    put(STOP=False, MODE=Mode.RUN)
+    put(STOP=False, MODE=Mode.RUN, PAIR=(), CURRENT={}, ask=no)
     LATER.clear()
     vars(PLAIN).pop("late", None)
 

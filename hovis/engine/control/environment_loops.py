@@ -8,6 +8,7 @@ it decides whether such a loop ends it is read in each round: it is volatile.  L
 by round to their end, are left as they are.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +21,8 @@ from hovis.ir.model import Block, Edge, Effect, Invoke, Return, Terminator, edge
 from hovis.ir.operations import enter_handler, leave_handler
 from hovis.lattice.constants import PLAIN
 
+#: What a loop that only waits does not do.
+_DOING: Final = Effect.OPAQUE | Effect.IO | Effect.WRITES | Effect.RAISES
 #: What begins and ends handlers: nobody sees that.
 _HANDLING: Final = (enter_handler, leave_handler)
 
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 def learn(engine: "Engine") -> bool:
     """Find what the loops of a trace say that was not known when it began; was there anything?"""
     entries = [entry for table in engine.entries.values() for entry in table.values()]
-    if not any(entry.told or entry.passed for entry in entries):
+    if not any(entry.asked_for or entry.passed for entry in entries):
         return False
     loops = _loops(entries)
     volatile = {key for loop in loops for key in _deciding(engine, loop)} - engine.environment.volatile
@@ -45,8 +48,8 @@ def _deciding(engine: "Engine", loop: set[Entry]) -> set[Any]:
     """What of the environment decides whether a loop ends that may go on for ever, by the keys of guards."""
     told = {key for entry in loop for key in entry.told}
     endless = not any(_leaves(entry, loop) for entry in loop)
-    if endless and told and _spins(engine, loop):
-        return told
+    if endless and _spins(loop):
+        return {key for entry in loop for key in entry.asked_for}
     if engine.environment.frozen and not (endless and told):
         return set()
     leaving = [branch for entry in loop for branch in entry.folded.values() if branch.leaves(endless) or (branch.told and branch.assigns())]
@@ -58,10 +61,23 @@ def _deciding(engine: "Engine", loop: set[Entry]) -> set[Any]:
     return keys if not renewed and (keys or not endless) else told
 
 
-def _spins(engine: "Engine", loop: set[Entry]) -> bool:
-    """Does a loop without an end nothing but wait?  Where it does something else, it is meant to go on; after unknown code the residual looks again anyhow."""
-    other = Effect.OPAQUE | Effect.IO | Effect.WRITES if engine.environment.frozen else Effect.OPAQUE
-    return not any(op.effect & other and op.callee not in _HANDLING for entry in loop for block in _blocks(entry) for op in block.all_ops())
+def _spins(loop: set[Entry]) -> bool:
+    """Does a loop without an end nothing but wait?
+
+    What may raise, prints or stores is meant to go on, or to be left by an exception.  So is what goes several times through the loop of
+    the source in each of its own rounds: an interpreter's, with a guest program that has no end.
+    """
+    done = (op for entry in loop for block in _blocks(entry) for op in block.all_ops())
+    return _is_one_round(loop) and not any(op.effect & _DOING and op.callee not in _HANDLING for op in done)
+
+
+def _is_one_round(loop: set[Entry]) -> bool:
+    """Does a round of a loop go once through the outermost loop of the source that it is made of?"""
+    outer = min((entry.state.frames for entry in loop), key=len)[-1]
+    passed: Counter[int] = Counter()
+    for entry in loop:
+        passed.update({pc: count for (ctx, pc), count in entry.heads.items() if ctx == outer.ctx})
+    return bool(passed) and passed[min(passed)] == 1
 
 
 def _constants(engine: "Engine", branch: Folded) -> list[tuple[Entry, int]]:

@@ -15,7 +15,7 @@ class Entry:
     """A specialised block under construction; for functions also what is known of its result."""
 
     __slots__ = (
-        "base", "block", "call_tails", "callers", "calls", "choices", "depends", "effect", "evaluated", "exits", "folded", "function", "joined", "key",
+        "asked_for", "base", "block", "call_tails", "callers", "calls", "choices", "depends", "effect", "evaluated", "exits", "folded", "function", "heads", "joined", "key",
         "marked", "number", "params", "passed", "queued", "reads", "result", "sealed", "site", "state", "tails", "told",
     )  # fmt: skip
 
@@ -39,7 +39,10 @@ class Entry:
         self.call_tails: list[set[Any]] = []
         #: what was read of the environment that might tell a loop to end, and the branches that were decided (see environment_loops)
         self.told: set[Any] = set()
+        self.asked_for: set[Any] = set()
         self.folded: dict[Any, Any] = {}
+        #: how often it goes past the heads of loops, by the context and the head
+        self.heads: dict[tuple[int, int], int] = {}
         #: heads of loops to which it has jumped back without looking for signals
         self.passed: set[tuple[int, int]] = set()
         self.queued = False

@@ -16,7 +16,7 @@ from hovis.engine.state.heap import VObj
 from hovis.engine.state.type_lookup import ABSENT, find
 from hovis.engine.state.values import FALSE, NONE, TRUE, Known, Ref, V, labels_of, relabel
 from hovis.ir.operations import UNBOUND
-from hovis.lattice.inspection import is_a
+from hovis.lattice.inspection import attribute, is_a
 from hovis.library.core import Action
 from hovis.library.virtual.base import VIRTUAL, Args, Named, action, use
 
@@ -107,7 +107,8 @@ def _named_class(m: Machine, cls: type, hint: Any) -> Any:
     if type(hint) is not str or not hint.isidentifier() or module is None:
         return hint
     find(cls, hint), find(cls, "__type_params__")  # guards
-    if hint in vars(cls) or any(hint == param.__name__ for param in vars(cls).get("__type_params__", ())):
+    params = vars(cls).get("__type_params__", ())
+    if hint in vars(cls) or type(params) is not tuple or any(hint == attribute(param, "__name__") for param in params):
         return hint
     for namespace in (vars(module), vars(builtins)):
         if id(namespace) in m.tables.thawed or (id(namespace), hint) in m.tables.thawed_globals:
