@@ -16,8 +16,10 @@ Argument = int | str
 Argnums = Argument | Sequence[Argument]
 
 
-def some(transform: str, primals: tuple[Any, ...]) -> None:
-    """TypeError if there is no argument in which anything could be differentiated."""
+def some(transform: str, fn: Any, primals: tuple[Any, ...]) -> None:
+    """SpecError if there is no function, or no argument in which anything could be differentiated."""
+    if not callable(fn):
+        raise SpecError(f"hovis.{transform} takes a callable, not {type(fn).__name__}")
     if not primals:
         raise SpecError(f"hovis.{transform} takes the arguments of the function, and got none")
 

@@ -26,7 +26,7 @@ def grad(fn: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) ->
     argnums   a position, or a parameter's name: the gradient is of that argument's structure; several: a tuple of gradients
     has_aux   fn returns a pair, of which the second is passed on: (gradient, that)
 
-    Raises SpecError if fn is no callable; where the gradient is called TypeError, if the result is no real number or an
+    Raises SpecError if fn is no callable or argnums names no argument; where the gradient is called TypeError, if the result is no real number or an
     argument holds none (ints are none), DerivativeError, if something in fn has no derivative, and what fn raises.
 
     >>> grad(lambda x: x * x * x)(2.0)
@@ -52,10 +52,10 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
     """What fn gives for these arguments, and how that changes as they do: (result, tangent), with has_aux (result, tangent, aux).
 
     primals    the arguments, a tuple of trees of numbers and arrays
-    tangents   the direction: as many trees of the same structure, numbers and arrays of the same shapes
+    tangents   the direction: as many trees of the same structure, numbers and arrays of the same shapes (None: zero)
     has_aux    fn returns a pair, of which the second is passed on
 
-    Raises SpecError if there are no arguments, TypeError if tangents do not fit primals, DerivativeError if something in fn
+    Raises SpecError if fn is no callable or there are no arguments, TypeError if tangents do not fit primals, DerivativeError if something in fn
     has no derivative, and what fn raises.
 
     >>> jvp(lambda x, y: x * y, (2.0, 5.0), (1.0, 0.0))
@@ -64,7 +64,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
     if not (isinstance(primals, tuple | list) and isinstance(tangents, tuple | list)):
         raise SpecError("hovis.jvp takes the arguments as one tuple, and their tangents as another")
     at = tuple(primals)
-    some("jvp", at)
+    some("jvp", fn, at)
     return Push(fn, has_aux)(at, tuple(tangents))
 
 
@@ -176,6 +176,8 @@ class Jacobian(Transformed):
     called = "jacobian"
 
     def __init__(self, fn: Any, argnums: Argnums, has_aux: bool, is_forward: bool) -> None:
+        if not callable(fn):
+            raise SpecError(f"hovis.{'jacfwd' if is_forward else 'jacrev'} takes a callable, not {type(fn).__name__}")
         super().__init__(fn, (_named(argnums), has_aux, is_forward))
         take_names(self, fn)
 

@@ -37,14 +37,14 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     has_aux   fn returns a pair, of which the second is passed on: (result, function, aux)
 
     The function takes a tree like the result, with numbers and arrays of the same shapes; it can be called any number of times.
-    Raises SpecError if there are no arguments, TypeError if there is no real number in one of them, or cotangents do not
+    Raises SpecError if fn is no callable or there are no arguments, TypeError if there is no real number in one of them, or cotangents do not
     fit, DerivativeError if something in fn has no derivative, and what fn raises.
 
     >>> y, pull = vjp(lambda x, w: x * w, 2.0, 5.0)
     >>> y, pull(1.0)
     (10.0, (5.0, 2.0))
     """
-    some("vjp", primals)
+    some("vjp", fn, primals)
     return Halved(fn, "pull", has_aux)(*primals)
 
 
@@ -60,7 +60,7 @@ def linearize(fn: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...,
     >>> y, push(1.0)
     (9.0, 6.0)
     """
-    some("linearize", primals)
+    some("linearize", fn, primals)
     found: tuple[Any, Callable[..., Any]] = Halved(fn, "push", False)(*primals)
     return found
 
@@ -120,7 +120,7 @@ class Pulled(Half):
     def of(how: Any, fn: Any, data: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         (tree, plan, _), (held, outputs, kept) = how, data
         given: list[Any] = []
-        pytree.flatten(args[0], given)
+        pytree.flatten(_cotangent(args), given)
         seeds = fitting("cotangent", given, outputs)
         found = fn(kept, *[seed for seed, known in zip(seeds, plan, strict=True) if known is COMPUTED])
         rest = [follow(gradient, (g, x), {}) for g, x in zip(found, [leaf for leaf in held if changes(leaf)], strict=True)]
@@ -142,6 +142,13 @@ class Pushed(Half):
         found = fn(kept, *[t for t, leaf in zip(tangents, held, strict=True) if changes(leaf)])
         moved = filled(plan, found)
         return pytree.rebuilt(tree, [t if known is COMPUTED else tangent(y) for t, known, y in zip(moved, plan, outputs, strict=True)])
+
+
+def _cotangent(args: tuple[Any, ...]) -> Any:
+    """The one argument of a pullback."""
+    if len(args) != 1:
+        raise TypeError(f"what hovis.vjp gives takes one argument, the cotangent of the result, and got {len(args)}")
+    return args[0]
 
 
 def fitting(what: str, given: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
@@ -221,7 +228,7 @@ class Pullback(Transformed):
         has_aux, primals = how[0], copies(data)
         wanted = Wanted(fn, primals, {}, tuple(range(len(primals))))
         seeds: list[Any] = []
-        pytree.flatten(args[0], seeds)
+        pytree.flatten(_cotangent(args), seeds)
 
         def flat(*leaves: Any) -> Any:
             result = follow(fn, *wanted.arguments(leaves))

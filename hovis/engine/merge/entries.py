@@ -15,8 +15,8 @@ class Entry:
     """A specialised block under construction; for functions also what is known of its result."""
 
     __slots__ = (
-        "asked_for", "base", "block", "call_tails", "callers", "calls", "choices", "depends", "effect", "evaluated", "exits", "folded", "function", "heads", "joined", "key",
-        "marked", "number", "params", "passed", "queued", "reads", "result", "sealed", "site", "state", "tails", "told",
+        "asked_for", "base", "block", "call_tails", "callers", "calls", "choices", "depends", "effect", "evaluated", "exits", "folded", "function", "heads",
+        "joined", "key", "marked", "number", "params", "passed", "queued", "reads", "result", "sealed", "site", "state", "tails", "told",
     )  # fmt: skip
 
     def __init__(self, site: Any, key: Any, function: Function | None = None) -> None:
