@@ -1,4 +1,5 @@
-"""What a residual needs of hovis itself, copied from hovis' own source."""
+"""What a residual needs of hovis itself, copied from hovis.errors import WriteError
+from hovis' own source."""
 
 import ast
 import builtins
@@ -6,6 +7,8 @@ import importlib
 import inspect
 from collections.abc import Iterable, Iterator
 from typing import Final
+
+from hovis.errors import WriteError
 
 #: Top-level statements that give names.
 _Definition = ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign | ast.Import | ast.ImportFrom
@@ -64,6 +67,11 @@ class Copied:
             self.imports[name] = alias.name, None
         elif str(statement.module).partition(".")[0] != _ROOT:
             self.imports[name] = str(statement.module), alias.name
+        elif alias.name not in self._index(str(statement.module)):
+            raise WriteError(
+                f"{statement.module}.{alias.name} can't be written into the module: hovis itself would have to be copied. "
+                "Something that traces while it runs (a gradient of a function that is not known) is called: leave it out, or give it a spec"
+            )
         else:
             self.need(str(statement.module), alias.name)
 

@@ -201,6 +201,9 @@ def test_what_cannot_be_written_is_told(folder, capsys):
         hovis.trace(shipped.unreachable, Any, const(round_)).module()
     with pytest.raises(WriteError, match="left as one call of the original"):
         hovis.trace(len, Any).module()
+    gradient = hovis.grad(lambda x: x * x)
+    with pytest.raises(WriteError, match="hovis itself would have to be copied"):
+        hovis.trace(lambda x: gradient(x), Any).module()
 
 
 def test_other_names_of_the_same_thing_stay_apart(folder, capsys):
