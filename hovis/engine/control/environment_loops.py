@@ -18,13 +18,13 @@ from hovis.engine.merge.keys import PATHS, SHIFT
 from hovis.engine.state.values import Known, each
 from hovis.ir.analysis.strongly_connected import components
 from hovis.ir.model import Block, Edge, Effect, Invoke, Return, Terminator, edges
-from hovis.ir.operations import enter_handler, leave_handler
+from hovis.ir.operations import enter_handler, leave_handler, poll
 from hovis.lattice.constants import PLAIN
 
 #: What a loop that only waits does not do.
 _DOING: Final = Effect.OPAQUE | Effect.IO | Effect.WRITES | Effect.RAISES
-#: What begins and ends handlers: nobody sees that.
-_HANDLING: Final = (enter_handler, leave_handler)
+#: What begins and ends handlers, and looks for signals, which may have been what it waits for.
+_HANDLING: Final = (enter_handler, leave_handler, poll)
 
 if TYPE_CHECKING:
     from hovis.engine.worklist import Engine
@@ -129,6 +129,24 @@ def _leaves(entry: Entry, loop: set[Entry]) -> bool:
     """Is there a way out of a loop from here, other than by an exception?"""
     targets = {id(edge): to for edge, to, _ in entry.exits}
     for block in _blocks(entry):
-        if isinstance(block.terminator, Return) or any(targets.get(id(edge), entry) not in loop for edge in _ways(block.terminator)):
+        if isinstance(block.terminator, Return):
             return True
+        outside = [to for edge in _ways(block.terminator) if (to := targets.get(id(edge), entry)) not in loop]
+        if any(_returns(to, loop) for to in outside):
+            return True
+    return False
+
+
+def _returns(entry: Entry, loop: set[Entry]) -> bool:
+    """Does a way outside of a loop lead from here to anything but an exception: to a return, or to where ways meet?"""
+    seen, todo = {entry}, [entry]
+    while todo:
+        at = todo.pop()
+        if any(isinstance(block.terminator, Return) for block in _blocks(at)):
+            return True
+        for to in (to for _, to, _ in at.exits if to not in loop):
+            if to in seen:
+                return True
+            seen.add(to)
+            todo.append(to)
     return False
