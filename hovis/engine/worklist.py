@@ -11,7 +11,7 @@ from hovis.bytecode.instructions import effect
 from hovis.engine.control import tested_items
 from hovis.engine.environment.guards import Consulted, can_change
 from hovis.engine.machine import unwinding
-from hovis.engine.machine.machine import STOP, SWITCH, Landing
+from hovis.engine.machine.machine import Landing
 from hovis.engine.machine.materialize import Leak
 from hovis.engine.merge import the_trick
 from hovis.engine.merge.entries import Entry
@@ -21,7 +21,7 @@ from hovis.engine.merge.unroll_limits import Rounds
 from hovis.engine.objects import class_revalidation
 from hovis.engine.state import class_templates, lifetimes
 from hovis.engine.state.budget import OutOfFuel
-from hovis.engine.state.frames_and_heap import Frame, State
+from hovis.engine.state.frames_and_heap import STOP, SWITCH, Frame, State
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.specialization_tables import GiveUp, Joined, Restart, Tables
 from hovis.engine.state.standins import NotMaterializable
@@ -262,7 +262,7 @@ class Engine(MergingMachine):
         entry.exits, entry.calls, entry.tails, entry.call_tails = [], [], [], []
         entry.reads = self.environment.reads = set()
         entry.told, entry.folded, entry.heads, entry.passed = set(), {}, {}, set()
-        entry.asked_for = self.environment.asked_for = set()
+        entry.all_reads = self.environment.all_reads = set()
         self.environment.told = entry.told
         self.environment.recent.clear()
         self.state = entry.state.fork()

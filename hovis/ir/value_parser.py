@@ -1,5 +1,6 @@
 """Constants and types in a text of the IR."""
 
+import abc
 import contextlib
 import re
 import sys
@@ -22,16 +23,16 @@ _CLASSES: Final = {name: cls for cls, name in PUBLIC_NAMES.items()}
 _SHAPED: Final[dict[str, Callable[..., object]]] = {"range": range, "slice": slice}
 
 
-class ValueParser:
+class ValueParser(abc.ABC):
     """Reads constants and types; callables and classes are looked up in names."""
 
     def __init__(self, names: Mapping[str, object]) -> None:
         self.names = names
         self.functions: Mapping[str, Function] = {}
 
+    @abc.abstractmethod
     def declared(self, line: Line, params: list[Param], used: set[str] | None) -> AbstractValue:
         """The type of a parameter that is declared where a type stands."""
-        raise NotImplementedError
 
     def named(self, line: Line, name: str) -> object:
         if name in self.functions:

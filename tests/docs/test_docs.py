@@ -51,7 +51,7 @@ def test_docstrings(path):
     assert not runner.failures, "".join(out)
 
 
-#: What says of arguments nothing but by its class, and is raised, or is a value.
+#: Classes whose instances users are given, by functions that say what they take and raise.
 SAID_BY_OTHERS = {"Trace", "Report", "Options", "Primitive", "Library", "Interpreter", "Refined", "Jitted", "Lowered", "Compiled", "Loaded"}
 
 

@@ -1,5 +1,4 @@
-"""What a residual needs of hovis itself, copied from hovis.errors import WriteError
-from hovis' own source."""
+"""What a residual needs of hovis itself, copied from hovis' own source."""
 
 import ast
 import builtins

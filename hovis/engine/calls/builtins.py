@@ -14,8 +14,9 @@ from hovis.engine.machine.call_results import finish, opaque
 from hovis.engine.machine.constant_folding import constant_form, fold
 from hovis.engine.machine.frame_inspection import LOOKERS, called, passed
 from hovis.engine.machine.lending import lend
-from hovis.engine.machine.machine import NOWHERE, SWITCH, Machine
+from hovis.engine.machine.machine import NOWHERE, Machine
 from hovis.engine.merge.size_generalization import bounds, use_sizes
+from hovis.engine.state.frames_and_heap import SWITCH
 from hovis.engine.state.values import Dyn, Known, Ref, V, labels_of, lost_of
 from hovis.ir.model import LASTING, Effect
 from hovis.ir.operations import UNBOUND

@@ -11,9 +11,9 @@ from hovis.engine.calls.recursion import given, known_arguments, recurses
 from hovis.engine.calls.residual_calls import call_residual
 from hovis.engine.machine.call_results import finish, opaque
 from hovis.engine.machine.frame_inspection import need_callers_again
-from hovis.engine.machine.machine import SWITCH, Machine
+from hovis.engine.machine.machine import Machine
 from hovis.engine.merge.function_sharing import shared
-from hovis.engine.state.frames_and_heap import Frame
+from hovis.engine.state.frames_and_heap import SWITCH, Frame
 from hovis.engine.state.values import ENDS, Dyn, Known, V
 from hovis.lattice import Type
 

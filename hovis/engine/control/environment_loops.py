@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def learn(engine: "Engine") -> bool:
     """Find what the loops of a trace say that was not known when it began; was there anything?"""
     entries = [entry for table in engine.entries.values() for entry in table.values()]
-    if not any(entry.asked_for or entry.passed for entry in entries):
+    if not any(entry.all_reads or entry.passed for entry in entries):
         return False
     loops = _loops(entries)
     volatile = {key for loop in loops for key in _deciding(engine, loop)} - engine.environment.volatile
@@ -46,10 +46,12 @@ def learn(engine: "Engine") -> bool:
 
 def _deciding(engine: "Engine", loop: set[Entry]) -> set[Any]:
     """What of the environment decides whether a loop ends that may go on for ever, by the keys of guards."""
+    if not any(entry.all_reads for entry in loop):
+        return set()
     told = {key for entry in loop for key in entry.told}
     endless = not any(_leaves(entry, loop) for entry in loop)
     if endless and _spins(loop):
-        return {key for entry in loop for key in entry.asked_for}
+        return {key for entry in loop for key in entry.all_reads}
     if engine.environment.frozen and not (endless and told):
         return set()
     leaving = [branch for entry in loop for branch in entry.folded.values() if branch.leaves(endless) or (branch.told and branch.assigns())]
@@ -62,17 +64,17 @@ def _deciding(engine: "Engine", loop: set[Entry]) -> set[Any]:
 
 
 def _spins(loop: set[Entry]) -> bool:
-    """Does a loop without an end nothing but wait?
+    """Does a loop that has no end only wait for something?
 
-    What may raise, prints or stores is meant to go on, or to be left by an exception.  So is what goes several times through the loop of
-    the source in each of its own rounds: an interpreter's, with a guest program that has no end.
+    A loop that prints, stores or may raise does something: it is meant to go on, or an exception ends it.  A loop whose iteration is several
+    iterations of the source's loop is that of a guest program in an interpreter: it is meant to go on as well.
     """
     done = (op for entry in loop for block in _blocks(entry) for op in block.all_ops())
     return _is_one_round(loop) and not any(op.effect & _DOING and op.callee not in _HANDLING for op in done)
 
 
 def _is_one_round(loop: set[Entry]) -> bool:
-    """Does a round of a loop go once through the outermost loop of the source that it is made of?"""
+    """Is an iteration of a loop one iteration of the outermost loop of the source that it comes from?"""
     outer = min((entry.state.frames for entry in loop), key=len)[-1]
     passed: Counter[int] = Counter()
     for entry in loop:

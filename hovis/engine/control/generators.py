@@ -19,9 +19,9 @@ from hovis.engine.control import residual_generators
 from hovis.engine.machine import exceptions
 from hovis.engine.machine.call_results import AFTER, finish
 from hovis.engine.machine.handler_table import HANDLERS
-from hovis.engine.machine.machine import STOP, SWITCH, Machine
+from hovis.engine.machine.machine import Machine
 from hovis.engine.state import lifetimes
-from hovis.engine.state.frames_and_heap import Frame
+from hovis.engine.state.frames_and_heap import STOP, SWITCH, Frame
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.lifetimes import GENERATOR
 from hovis.engine.state.specialization_tables import Restart

@@ -11,9 +11,9 @@ from hovis.engine.control import generators
 from hovis.engine.control.iterators import ITERATOR_OF, RANGE_ITERATOR, VIEW_ITERATORS, is_open
 from hovis.engine.machine.branches import without
 from hovis.engine.machine.call_results import AFTER
-from hovis.engine.machine.machine import STOP, Machine
+from hovis.engine.machine.machine import Machine
 from hovis.engine.state import lifetimes
-from hovis.engine.state.frames_and_heap import State
+from hovis.engine.state.frames_and_heap import STOP, State
 from hovis.engine.state.heap import VObj, shape_in
 from hovis.engine.state.type_lookup import ABSENT, FUNCTION, NOT_MODELLED, find, lookup
 from hovis.engine.state.values import STRONG, WEAK, Dyn, Known, Labels, Ref, V, labels_of, relabel

@@ -47,7 +47,7 @@ class Environment:
         #: the same that might tell a loop to end; and what of it the chain has read last, with where its frames stood (see environment_loops)
         self.told: set[Any] = set()
         #: all that the chain has read
-        self.asked_for: set[Any] = set()
+        self.all_reads: set[Any] = set()
         self.recent: deque[tuple[Any, list[tuple[int, int]]]] = deque(maxlen=RECENT)
         #: what of it somebody else is to change while a loop runs (see environment_loops)
         self.timely: set[Any] = set()
@@ -133,7 +133,7 @@ class Environment:
 
     def _tell(self, key: Any, holder: Any, value: Any) -> None:
         """This was read; a loop may depend on it."""
-        self.asked_for.add(key)
+        self.all_reads.add(key)
         if may_be_told(key[0], holder, key[2], value):
             self.told.add(key)
             self.recent.append((key, [(frame.ctx, frame.pc) for frame in self.machine.state.frames]))

@@ -8,9 +8,10 @@ from hovis.engine.control import exception_groups, generators, iteration, iterat
 from hovis.engine.machine import branches, exceptions
 from hovis.engine.machine.call_results import finish
 from hovis.engine.machine.handler_table import HANDLERS, handles
-from hovis.engine.machine.machine import STOP, SWITCH, Machine
+from hovis.engine.machine.machine import Machine
 from hovis.engine.names import class_namespace, variables
 from hovis.engine.state import lifetimes
+from hovis.engine.state.frames_and_heap import STOP, SWITCH
 from hovis.engine.state.values import NONE
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Return

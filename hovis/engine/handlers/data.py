@@ -12,8 +12,9 @@ from hovis.engine.machine import branches, revalidation
 from hovis.engine.machine.call_results import AFTER, opaque
 from hovis.engine.machine.constant_folding import quick
 from hovis.engine.machine.handler_table import handles
-from hovis.engine.machine.machine import SWITCH, Machine
+from hovis.engine.machine.machine import Machine
 from hovis.engine.objects import attribute_get, attribute_set
+from hovis.engine.state.frames_and_heap import SWITCH
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.values import NONE, Dyn, Known, V
 from hovis.ir import operations as ops

@@ -35,7 +35,7 @@ REBUILT: Final = frozenset(
 _NUMBERS: Final = frozenset({int, float, bool, complex, str, bytes, type(None)})
 #: Bits of an int that may be folded: writing out a larger one takes longer than computing it.
 _LARGE: Final = 200_000
-_MISSING: Final = object()
+NO_CONSTANT: Final = object()
 
 
 _NUMERIC: Final = frozenset({int, float})
@@ -80,10 +80,10 @@ def fold(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> "V | int
     if not rule.fold or Dyn in map(type, args):
         return None
     values = [_looked_at(m, a) for a in args]
-    if any(v is _MISSING for v in values):
+    if any(v is NO_CONSTANT for v in values):
         return None
     named = {name: _looked_at(m, v) for name, v in kwargs.items()}
-    if any(v is _MISSING for v in named.values()):
+    if any(v is NO_CONSTANT for v in named.values()):
         return None
     if not _may_fold(m, rule, args, kwargs, values, named):
         return None
@@ -159,20 +159,20 @@ def reify(m: Machine, value: V, depth: int = 5) -> Any:
     if isinstance(value, Known):
         held = value.value
         if class_templates.ALL and class_templates.of(held) is not None:
-            return _MISSING
+            return NO_CONSTANT
         if type(held) in PLAIN or is_immutable(held):
             return held
-        return held if is_a(held, type) or (callable(held) and not has_dict(type(held))) else _MISSING
+        return held if is_a(held, type) or (callable(held) and not has_dict(type(held))) else NO_CONSTANT
     if not isinstance(value, Ref) or not depth:
-        return _MISSING
+        return NO_CONSTANT
     obj = m.obj(value, "tuple", "list", "dict", "set", "slice", "range")
     if obj is None or obj.cls.__module__ != "builtins":
-        return _MISSING
+        return NO_CONSTANT
     if obj.kind == "set":
         return _reify_set(obj)
     cells = [reify(m, c, depth - 1) for c in obj.cells]
-    if any(c is _MISSING for c in cells):
-        return _MISSING
+    if any(c is NO_CONSTANT for c in cells):
+        return NO_CONSTANT
     if obj.kind == "dict":
         return dict(zip(obj.keys, cells, strict=True))
     if obj.kind in ("slice", "range"):
@@ -188,7 +188,7 @@ _OPENED_ITEMS: Final = 1_000
 def _looked_at(m: Machine, value: V) -> Any:
     """Like reify; a known list or dict of constants itself, of which is not said yet that it is read."""
     if isinstance(value, Known) and type(value.value) in _OPENED:
-        return value.value if _constants_in(value.value) and id(value.value) not in m.tables.thawed else _MISSING
+        return value.value if _constants_in(value.value) and id(value.value) not in m.tables.thawed else NO_CONSTANT
     return reify(m, value)
 
 
@@ -207,7 +207,7 @@ def _read(m: Machine, value: V) -> bool:
 def look(m: Machine, values: "list[V]") -> "list[Any] | None":
     """The values themselves, known all the way down, for something that only looks at them."""
     found = [_looked_at(m, value) for value in values]
-    if any(one is _MISSING for one in found) or not all(_read(m, value) for value in values):
+    if any(one is NO_CONSTANT for one in found) or not all(_read(m, value) for value in values):
         return None
     return found
 
@@ -219,7 +219,7 @@ _SAME_HASH: Final = frozenset({int, bool, float, complex})
 def _reify_set(obj: VObj) -> Any:
     """A set whose order of iteration may be relied on."""
     if not all(type(item) in _SAME_HASH for item in obj.keys):
-        return _MISSING
+        return NO_CONSTANT
     return (obj.extra or History(obj.keys)).replay()
 
 

@@ -20,9 +20,7 @@ from hovis.engine.machine.locations import Locations
 from hovis.engine.state import class_templates, finalizers, lifetimes
 from hovis.engine.state.borrowed_copies import Copy
 from hovis.engine.state.budget import Effort
-from hovis.engine.state.frames_and_heap import STOP as STOP
-from hovis.engine.state.frames_and_heap import SWITCH as SWITCH
-from hovis.engine.state.frames_and_heap import Frame, State
+from hovis.engine.state.frames_and_heap import STOP, SWITCH, Frame, State
 from hovis.engine.state.heap import VObj, holds, may_be_one
 from hovis.engine.state.specialization_tables import Restart, Tables
 from hovis.engine.state.standins import NotMaterializable

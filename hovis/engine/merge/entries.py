@@ -15,7 +15,7 @@ class Entry:
     """A specialised block under construction; for functions also what is known of its result."""
 
     __slots__ = (
-        "asked_for", "base", "block", "call_tails", "callers", "calls", "choices", "depends", "effect", "evaluated", "exits", "folded", "function", "heads",
+        "all_reads", "base", "block", "call_tails", "callers", "calls", "choices", "depends", "effect", "evaluated", "exits", "folded", "function", "heads",
         "joined", "key", "marked", "number", "params", "passed", "queued", "reads", "result", "sealed", "site", "state", "tails", "told",
     )  # fmt: skip
 
@@ -37,9 +37,9 @@ class Entry:
         self.reads: set[Any] = set()
         self.tails: list[set[Any]] = []
         self.call_tails: list[set[Any]] = []
-        #: what was read of the environment that might tell a loop to end, and the branches that were decided (see environment_loops)
+        #: what was read of the environment; of that, what might tell a loop to end; and the branches that were decided (see environment_loops)
+        self.all_reads: set[Any] = set()
         self.told: set[Any] = set()
-        self.asked_for: set[Any] = set()
         self.folded: dict[Any, Any] = {}
         #: how often it goes past the heads of loops, by the context and the head
         self.heads: dict[tuple[int, int], int] = {}

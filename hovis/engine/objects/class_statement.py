@@ -13,13 +13,13 @@ from typing import Any, Final
 from hovis.bytecode.normalize import CLASS_BODY
 from hovis.engine.calls.argument_binding import Callee, bind
 from hovis.engine.machine.call_results import AFTER, finish, opaque
-from hovis.engine.machine.machine import SWITCH, Machine
+from hovis.engine.machine.machine import Machine
 from hovis.engine.names.variables import inner_writes
 from hovis.engine.objects.class_attributes import plain
 from hovis.engine.objects.template_making import Maker, NotPlain, Signature, init_subclass
 from hovis.engine.state import class_templates
 from hovis.engine.state.class_templates import MISSING, WRITTEN, Template
-from hovis.engine.state.frames_and_heap import Frame
+from hovis.engine.state.frames_and_heap import SWITCH, Frame
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.specialization_tables import Restart
 from hovis.engine.state.type_lookup import FUNCTION, special

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from hovis.engine.machine.call_results import finish
-from hovis.engine.machine.machine import SWITCH, Machine
+from hovis.engine.machine.machine import Machine
 from hovis.engine.state import class_templates
+from hovis.engine.state.frames_and_heap import SWITCH
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.type_lookup import ABSENT, ENTERED_THROUGH, FUNCTION, NOT_MODELLED, bound_class, find
 from hovis.engine.state.values import NONE, Known, Labels, V, labels_of

@@ -4,7 +4,7 @@ import types
 from collections.abc import Hashable
 from typing import Any
 
-from hovis.engine.machine.constant_folding import _MISSING, reify
+from hovis.engine.machine.constant_folding import NO_CONSTANT, reify
 from hovis.engine.machine.machine import Machine
 from hovis.engine.objects import functions
 from hovis.engine.objects.attribute_presence import presence
@@ -102,7 +102,7 @@ class Signature:
             return obj.kind, tuple(self._part(cell) for cell in obj.cells)
         if is_special(name):
             constant = reify(self.m, value)
-            if constant is not _MISSING:
+            if constant is not NO_CONSTANT:
                 return type(constant).__name__, repr(constant)
         elif obj.kind == "instance":
             return "instance", id(obj.cls)

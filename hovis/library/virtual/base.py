@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from hovis.engine.calls import enums
 from hovis.engine.control import iteration
-from hovis.engine.machine.constant_folding import _MISSING, reify
+from hovis.engine.machine.constant_folding import NO_CONSTANT, reify
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.heap import VObj, reachable
 from hovis.engine.state.type_lookup import lookup
@@ -92,7 +92,7 @@ def as_constant(m: Machine, key: V) -> "V | None":
         obj = m.obj(key, "tuple")
         if obj is not None and obj.cls is tuple:
             found = reify(m, key)
-            return None if found is _MISSING else Known(found, labels_of(key, *obj.cells))
+            return None if found is NO_CONSTANT else Known(found, labels_of(key, *obj.cells))
         return None
     return key
 

@@ -23,7 +23,7 @@ from hovis.library.standard import STANDARD
 from hovis.library.tables.batching import BATCHING
 from hovis.transforms.aliasing import PLAIN, Groups, in_place, is_array, is_view, stores_parts_of_itself
 from hovis.transforms.rule_tracing import CONTAINERS, Writer, declines, refusal, traced
-from hovis.transforms.vmap.divergence import Diverging, Spreading, Which, any_of, is_store, told
+from hovis.transforms.vmap.divergence import Diverging, Spreading, Which, any_of, told, writes_first_operand
 from hovis.transforms.vmap.lane_types import PYTHON, array_of, is_number, may_be_of_python, one_kind, parts_of, rank_of
 
 
@@ -150,7 +150,7 @@ class Batching:
             raise Diverging(told(op, "is called with what differs from lane to lane"))
         if op.callee in PLAIN and is_array(op.args[0]):
             return self._changed(writer, op, flags, args)
-        if op.effect & Effect.WRITES and not is_store(op):
+        if op.effect & Effect.WRITES and not writes_first_operand(op):
             raise Diverging(told(op, "is done lane by lane"))
         if is_view(op) and op.callee is operator.getitem and any_of(flags[1]) and self.groups.is_stored(op) and not self._put_back(op):
             raise Diverging(told(op, "shows another part of an array in each lane, and that is stored into"))

@@ -28,7 +28,7 @@ def behind(function: Function, spreading: "Spreading") -> set[Block]:
         if len(found) == before:
             return found
         spreading.differ(param for block in found for param in block.params)
-        spreading.stored(op for block in found for op in block.all_ops() if is_store(op) or in_place(op))
+        spreading.stored(op for block in found for op in block.all_ops() if writes_first_operand(op) or in_place(op))
 
 
 class Diverging(TransformError):
@@ -92,7 +92,7 @@ class Spreading:
         if op.callee in CONTAINERS:
             return self._set(op, tuple(flags)) if any(map(any_of, flags)) else False
         changed = self._set(op, any(map(any_of, flags)) or op in self.own)
-        if (is_store(op) or in_place(op)) and any(map(any_of, flags)):
+        if (writes_first_operand(op) or in_place(op)) and any(map(any_of, flags)):
             changed |= self._owned(op.args[0], op)
         return changed
 
@@ -113,7 +113,7 @@ def any_of(which: Which) -> bool:
     return any(map(any_of, which)) if isinstance(which, tuple) else which
 
 
-def is_store(op: Op) -> bool:
+def writes_first_operand(op: Op) -> bool:
     """Does it write into its first operand?"""
     if op.callee in _STORES:
         return True

@@ -10,7 +10,7 @@ from hovis.library.numpy.batching.indexing import made_for, stored_for
 from hovis.transforms.aliasing import in_place, is_array, is_view
 from hovis.transforms.rule_tracing import declines, refusal, traced
 from hovis.transforms.vmap.batch import not_in_place
-from hovis.transforms.vmap.divergence import Diverging, is_store, told
+from hovis.transforms.vmap.divergence import Diverging, told, writes_first_operand
 from hovis.transforms.vmap.lane_types import is_none
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def stored_arrays(masked: "Masked") -> None:
     """Which arrays are stored into; each has to be the only one that the places may mean which show it."""
     home: dict[Any, Block] = {value: block for block in masked.old.blocks for value in (*block.params, *block.all_ops())}
-    stores = [op for block in masked.parted for op in block.all_ops() if op.effect & Effect.WRITES or is_store(op)]
-    if any(not is_store(op) for op in stores):
+    stores = [op for block in masked.parted for op in block.all_ops() if op.effect & Effect.WRITES or writes_first_operand(op)]
+    if any(not writes_first_operand(op) for op in stores):
         raise Diverging("lanes that have parted change an array by more than an index")
     groups = {masked.groups.of(op.args[0]) for op in stores}  # type: ignore[arg-type]
     roots: dict[Value, Value] = {}
@@ -55,7 +55,7 @@ def with_memory(masked: "Masked", writer: Any, op: Op) -> None:
     shown = [v for v in op.operands() if isinstance(v, Op | Param) and v in masked.memory]
     if is_none(masked.follows) or not (shown or op in masked.made):
         masked.op(writer, op)
-    elif shown and is_store(op):
+    elif shown and writes_first_operand(op):
         _store(masked, writer, op)
     elif shown and is_view(op):
         masked.op(writer, op)

@@ -68,15 +68,17 @@ def _less(a: T, b: T) -> T:
     return compare("LT", a, b)
 
 
-def _sortable(low: L, a: Operand, axis: Operand) -> tuple[T, int] | None:
-    """What is sorted, and along which axis (None: the flat array)."""
+def _sortable(low: L, a: Operand, axis: Operand, kind: Operand, order: Operand) -> tuple[T, int] | None:
+    """What is sorted, and along which axis (None: the flat array).  Complex numbers with nans have an order of their own: they are left to NumPy."""
     x = numpy_tensor(low, a)
-    if x is None or not isinstance(axis, Known):
+    if x is None or not isinstance(axis, Known) or not isinstance(kind, Known) or not left_out(order):
         return None
-    if axis.value is None:
-        return builder.reshape(x, (x.size,)), 0
-    axes = axes_of(axis, len(x.shape))
-    return None if axes is None or len(axes) != 1 else (x, axes[0])
+    axes = axes_of(axis, len(x.shape)) if axis.value is not None else [0]
+    if axes is None or len(axes) != 1:
+        return None
+    if x.dtype.kind == "c":
+        low.bail_if(any_of(builder.is_nan(x)))
+    return (x, axes[0]) if axis.value is not None else (builder.reshape(x, (x.size,)), 0)
 
 
 def _is_stable(kind: Operand, stable: Operand) -> bool:
@@ -84,13 +86,11 @@ def _is_stable(kind: Operand, stable: Operand) -> bool:
 
 
 def _sort(low: L, a: Operand, axis: Operand = LAST, kind: Operand = NONE, *, order: Operand = NONE, stable: Operand = NONE) -> Operand | None:
-    found = _sortable(low, a, axis)
-    # complex numbers with nans have an order of their own; of those without, equal ones look alike but for the sign of zeros
-    if found is None or not left_out(order) or not isinstance(kind, Known):
+    found = _sortable(low, a, axis, kind, order)
+    if found is None:
         return None
     x, at = found
-    if x.dtype.kind == "c":
-        low.bail_if(any_of(builder.is_nan(x)))
+    # equal numbers look alike but for the sign of zeros
     if x.dtype.kind in "fc" and not _is_stable(kind, stable):
         _same_zeros(low, x)
     (result,) = reductions.sort([x], at, _less)
@@ -106,12 +106,10 @@ def _same_zeros(low: L, x: T) -> None:
 
 def _argsort(low: L, a: Operand, axis: Operand = LAST, kind: Operand = NONE, order: Operand = NONE, *, stable: Operand = NONE) -> Operand | None:
     """A sort that is not stable leaves the order of equal elements open: where there are any, NumPy is asked."""
-    found = _sortable(low, a, axis)
-    if found is None or not left_out(order) or not isinstance(kind, Known):
+    found = _sortable(low, a, axis, kind, order)
+    if found is None:
         return None
     x, at = found
-    if x.dtype.kind == "c":
-        low.bail_if(any_of(builder.is_nan(x)))
     keys, places = reductions.sort([x, builder.iota(INT64, x.shape, at)], at, lambda a0, b0, a1, b1: _less(a0, b0))
     if not _is_stable(kind, stable) and x.shape[at] > 1:
         rank = range(len(x.shape))

@@ -137,11 +137,6 @@ def twin_of(x: Any) -> Any:
     return np.ndarray(x.shape, x.dtype, np.zeros((high - low) // x.itemsize, x.dtype), start - low, x.strides)
 
 
-def copied_back(target: Any, source: Any) -> None:
-    """All of target becomes source."""
-    target[...] = source
-
-
 def cast_into(target: Any, source: Any) -> None:
     """As an operator writes its result into an array."""
     np.copyto(target, source, casting="same_kind")

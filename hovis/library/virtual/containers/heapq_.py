@@ -7,7 +7,7 @@ import heapq
 from collections.abc import Callable
 from typing import Any, Final
 
-from hovis.engine.machine.constant_folding import _MISSING, reify
+from hovis.engine.machine.constant_folding import NO_CONSTANT, reify
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.values import NONE, V
 from hovis.library.virtual.base import CELLS, Args, Named, action, own, use
@@ -22,7 +22,7 @@ class _Unknown(Exception):
 def _less(m: Machine, a: V, b: V) -> bool:
     """``a < b`` of numbers, text, and of tuples as far as it takes."""
     x, y = reify(m, a), reify(m, b)
-    if x is not _MISSING and y is not _MISSING:
+    if x is not NO_CONSTANT and y is not NO_CONSTANT:
         use(m, a, b)
         try:
             return bool(x < y)

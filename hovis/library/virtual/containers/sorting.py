@@ -12,7 +12,7 @@ from hovis.engine.calls.builtins import primitive
 from hovis.engine.calls.inline_python import call_function
 from hovis.engine.control import unpacking
 from hovis.engine.machine.call_results import opaque
-from hovis.engine.machine.constant_folding import _MISSING, reify
+from hovis.engine.machine.constant_folding import NO_CONSTANT, reify
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.heap import VObj, reachable
 from hovis.engine.state.values import FALSE, NO_LABELS, NONE, Dyn, Known, Labels, Ref, V, labels_of
@@ -52,7 +52,7 @@ def _fronts(m: Machine, keys: list[V]) -> list[Known] | None:
 def _order(m: Machine, keys: list[V], reverse: bool) -> list[int] | TypeError | None:
     """The order of known keys; the error where they cannot be compared; None if they are not known."""
     held = [reify(m, key) for key in keys]
-    if any(key is _MISSING for key in held):
+    if any(key is NO_CONSTANT for key in held):
         fronts = _fronts(m, keys)
         if fronts is None:
             return None
