@@ -47,6 +47,10 @@ def _guard(guard: Guard) -> str:
         case "item":
             scope = holder.get("__name__") if isinstance(holder, dict) else None
             return f"{name} in {f'module {scope}' if scope else short(holder)} is {value}"
+        case "attribute" if guard.value is UNBOUND:
+            return f"{short(holder)} itself has no {name}"
+        case "attribute":
+            return f"{short(holder)}.{name} is {value}"
         case "class":
             found = guard.value[-1][1] if guard.value else UNBOUND
             return f"{short(holder)} has no {name}" if found is UNBOUND else f"{short(holder)}.{name} is {short(found)}"

@@ -143,17 +143,19 @@ def run(
     volatile: frozenset[Any] = frozenset(),
     wanted: types.CodeType | None = None,
     left: Iterable[types.CodeType] = (),
+    learned: set[types.CodeType] | None = None,
 ) -> Result:
     """Trace fn for these arguments, one part a parameter (``*args`` and ``**kwargs`` last).
 
-    wanted: the code that all of this is about, which fn only calls; left: what stays a call.
+    wanted: the code that all of this is about, which fn only calls; left: what stays a call;
+    learned: callees that traces of fn for other arguments have found to cost too much, to which this one adds what it finds.
     Raises GiveUp with the reason if the call has to be left as a whole.
     """
     code = normalize(fn.__code__)
     if code.unsupported:
         raise GiveUp(code.unsupported)
     held = sum(map(_held, parts))
-    fuel += budget.PER_PART * held
+    fuel += budget.PER_PART * held + budget.PER_INSTRUCTION * len(code.instructions)
     engine = engine_for(library, package, frozen, known_sizes, volatile, held)
     engine.tables.wanted = wanted
     engine.tables.not_entered.update(dict.fromkeys(left, budget.WHY))
@@ -162,8 +164,13 @@ def run(
     engine.environment.guard("function", fn, None, fn.__code__)
     engine.environment.guard("defaults", fn, None, (fn.__defaults__, fn.__kwdefaults__))
     engine.environment.granted = engine.environment.reads
+    engine.tables.expensive = frozenset(learned or ())
     choices = tuple((k, p.choices) for k, p in enumerate(parts) if isinstance(p, Leaf) and p.choices)
-    return follow(engine, lambda: _initial(engine, fn, code, parts), fuel, choices)
+    try:
+        return follow(engine, lambda: _initial(engine, fn, code, parts), fuel, choices)
+    finally:
+        if learned is not None:
+            learned |= budget.too_expensive(engine.tables)
 
 
 def engine_for(
@@ -196,8 +203,10 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
     attempts = len(budget.SHARES)
     effort = engine.effort
     effort.fuel, effort.share = fuel * budget.SHARES[0], fuel / FUEL
+    if engine.tables.expensive:
+        effort.fuel, effort.share = effort.fuel * budget.BRIEF, effort.share * budget.BRIEF
     while True:
-        effort.until = deadline.clock() + deadline.left() * budget.TIMES[-attempts]
+        effort.until = deadline.clock() + deadline.left() * budget.TIMES[-attempts] * (budget.BRIEF if engine.tables.expensive else 1)
         try:
             engine.resolving = False
             engine.run(lambda: _start(engine, initial, choices))
@@ -212,16 +221,8 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
             engine.leave_class(leak.args[0])
             continue
         except budget.OutOfFuel as out:
-            attempts -= 1
-            if attempts > 1 and not _know_less(engine, str(out)):
-                attempts = 1
-            if attempts == 1:
-                _know_least(engine, str(out))
-            if not attempts:
-                if engine.tables.generators != "virtual":
-                    raise
-                # generators that are stacked up in a loop may be what it takes so long for
-                engine.tables.generators, attempts = "real", 1
+            if not budget.leave_expensive(engine.tables):
+                attempts = _with_less(engine, attempts - 1, out)
             share = budget.SHARES[-attempts]
             effort.fuel, effort.spent, effort.covered = effort.steps + fuel * share, {}, set()
             effort.share = fuel / FUEL * share / budget.SHARES[0]
@@ -253,6 +254,20 @@ def _reads_less(engine: PythonEngine, functions: Sequence[Function]) -> bool:
         tables.thawed_attributes[id(cls), name] = Thawed(ANY, False)
         tables.kept[id(cls)] = cls
     return bool(thawed or attributes or places)
+
+
+def _with_less(engine: PythonEngine, attempts: int, out: budget.OutOfFuel) -> int:
+    """Let the next attempt know less; how many there are to be.  Raises out where there are no more."""
+    if attempts > 1 and not _know_less(engine, str(out)):
+        attempts = 1
+    if attempts == 1:
+        _know_least(engine, str(out))
+    if not attempts:
+        if engine.tables.generators != "virtual":
+            raise out
+        # generators that are stacked up in a loop may be what it takes so long for
+        engine.tables.generators, attempts = "real", 1
+    return attempts
 
 
 def _know_less(engine: PythonEngine, why: str) -> bool:

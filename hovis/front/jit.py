@@ -38,6 +38,9 @@ own_code.leave_as_calls(__file__)
 
 #: Residuals that one function keeps; the oldest go first.
 VARIANTS: Final = 64
+#: Instructions that a trace may interpret to begin with: a first call is waited for, and on libraries of PyPI more of them do not
+#: give a quicker residual. (``hovis.specialize``, which is asked for, has more.)
+FUEL: Final = 60_000
 #: Values of what chooses (a number, a string, a class, a shape), before it is unknown after all.
 VALUES: Final = 8
 #: The same, once tracing the function has taken longer than it may: what is known does not help enough.
@@ -45,6 +48,8 @@ FEW_VALUES: Final = 2
 #: What of its time tracing may take for other arguments, once it has taken all of it in vain; and how often that much may be lost in all.
 FURTHER: Final = 0.1
 LOSSES: Final = 2
+#: All traces of a function together may take so many times what one may, as long as no residual has won against the function itself.
+UNPAID: Final = 1.0
 #: Changes of one thing in the environment, before it is read at run time.
 PATIENCE: Final = 4
 
@@ -74,7 +79,7 @@ def jit(fn: Any = None, *, static: Iterable[str] | str = (), strict: bool = Fals
     if fn is None:
         return lambda wrapped: jit(wrapped, static=static, strict=strict, **choices)
     names = (static,) if isinstance(static, str) else tuple(static)
-    return Jitted(fn, names, tracing.Options(strict=strict, frozen=False, **choices))
+    return Jitted(fn, names, tracing.Options(strict=strict, frozen=False, **{"fuel": FUEL, **choices}))
 
 
 def _mark_coroutine(made: Any) -> None:
@@ -90,10 +95,12 @@ class Jitted(Wrapper):
     #: May a call go to the function itself, if that is quicker?  What stands for a transform is only there to be traced.
     has_plain = True
     goes_by_name = False
+    #: Is what tracing has cost set against what residuals have won?
+    pays_for_traces = True
 
     __slots__ = (
         "__dict__", "__weakref__", "_by_itself", "_by_types", "_failed", "_function", "_hopeless", "_in_contest", "_longer", "_lost", "_made", "_noted",
-        "_options", "_policy", "_seen", "_signature", "_static", "_variants",
+        "_options", "_policy", "_seen", "_signature", "_static", "_unpaid", "_variants",
     )  # fmt: skip
 
     def __init__(self, fn: Any, static: tuple[str, ...], options: tracing.Options) -> None:
@@ -120,6 +127,8 @@ class Jitted(Wrapper):
         self._hopeless = False
         #: seconds of work of which nothing came
         self._lost = 0.0
+        #: seconds of work that residuals have taken to make of which none has won yet
+        self._unpaid = 0.0
         #: so many calls go to the function itself before one is looked at; and how many more the next time
         self._by_itself = 0
         self._longer = STAYS
@@ -188,9 +197,18 @@ class Jitted(Wrapper):
         """Let all calls go the way that has won, if one has."""
         if contest.winner == "residual":
             variant.contest = None
+            self._paid()
         elif contest.winner == "plain":
             variant.told = f"The function itself is called, which is quicker: {contest}."
             self._leave_alone()
+
+    def _paid(self) -> None:
+        """A residual is worth what tracing has cost: what there was no time for is tried again when it is called."""
+        if self._unpaid:
+            with COMPILER:
+                self._unpaid = 0.0
+                self._variants = {key: variant for key, variant in self._variants.items() if not variant.trace.late}
+                self._by_types = by_types(self._variants, self._policy)
 
     def _leave_alone(self) -> None:
         """Where no residual has won, and one has lost, calls are not looked at for a while; then all is tried again."""
@@ -247,15 +265,20 @@ class Jitted(Wrapper):
         self._noted = noted
 
     def _in_time(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
-        """A variant, made in the time that there is for it; what has taken all of that in vain gets little for other arguments, and then none."""
+        """A variant, made in the time that there is for it; what has taken much of that in vain gets little for other arguments, and then none."""
         seconds = self._options.limit(1)
         tried = self._lost > FURTHER * seconds
         start, more = deadline.clock(), 1.0 if not tried else FURTHER if self._lost < LOSSES * seconds else 0.0
+        if seconds:
+            more = min(more, max(UNPAID - self._unpaid / seconds, FURTHER))
         before = f"for other arguments took longer than {seconds:g} s of work" if tried else ""
         with deadline.within(seconds * more, before), traces.at_work(self._function, self._options):
             made = self._variant(args, kwargs)
+        took = deadline.clock() - start
         if made.in_vain:
-            self._lost += deadline.clock() - start
+            self._lost += took
+        elif self.pays_for_traces and made.contest is not None:
+            self._unpaid += took
         return made
 
     def _variant(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:

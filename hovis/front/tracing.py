@@ -42,6 +42,8 @@ from hovis.transforms import interpreter
 #: More instructions, and more time, than any trace comes to.
 MOST_FUEL: Final = 1 << 60
 MOST_SECONDS: Final = 1e9
+#: Instructions that a trace that is asked for may interpret to begin with: with more of them, libraries of PyPI were traced longer, and to nothing quicker.
+FUEL: Final = 150_000
 #: What is static and seldom written to through an argument; such a write is an opaque call.
 _NEVER_PASSED: Final = (type, types.ModuleType, types.FunctionType, types.CellType, tuple, frozenset)
 #: Of how many losses an error speaks.
@@ -70,7 +72,7 @@ class Options:
         library: Library | None = None,
         passes: Any = "default",
         strict: bool | str = False,
-        fuel: int = engine.FUEL,
+        fuel: int = FUEL,
         frozen: bool = True,
         known_sizes: bool = False,
         annotations: bool = False,
@@ -92,6 +94,8 @@ class Options:
         self.seconds = None if seconds is None else min(seconds, MOST_SECONDS)
         #: keys of guards that have failed too often: what they stand for is read at run time (the jit's)
         self.volatile: frozenset[Any] = frozenset()
+        #: callees that traces for other arguments have found to cost too much (the jit's)
+        self.expensive: set[types.CodeType] | None = None if frozen else set()
 
     def limit(self, times: float = deadline.ASKED_FOR) -> float:
         """How many seconds of work something may take: where nothing was said, so many times what a first call may."""
@@ -311,7 +315,9 @@ def _followed(fn: Any, function: types.FunctionType, signature: Signature, chose
     """The Trace of a Python function; GiveUp or OutOfTime with the reason if there is none."""
     deadline.check()
     try:
-        result = engine.run(function, signature.parts, chosen.library, PACKAGE, chosen.fuel, chosen.frozen, chosen.known_sizes, chosen.volatile)
+        result = engine.run(
+            function, signature.parts, chosen.library, PACKAGE, chosen.fuel, chosen.frozen, chosen.known_sizes, chosen.volatile, learned=chosen.expensive
+        )
     except OutOfFuel as out:
         raise OutOfTime(deadline.why()) if out.late else out from None
     except (RecursionError, AssertionError, LookupError, TypeError, ValueError, AttributeError) as error:

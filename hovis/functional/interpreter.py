@@ -6,6 +6,7 @@ from typing import Any
 from hovis.backend.entry import prologue
 from hovis.base import pytree
 from hovis.base.function_wrapper import take_names
+from hovis.engine.trace import FUEL
 from hovis.errors import SpecError
 from hovis.front import tracing
 from hovis.front.jit import Jitted
@@ -95,7 +96,7 @@ class _Eager(Jitted):
     """Traces of a function, kept by what its arguments are, down to their leaves."""
 
     def __init__(self, interpreted: Interpreted) -> None:
-        super().__init__(interpreted.fn, (), tracing.Options(frozen=False))
+        super().__init__(interpreted.fn, (), tracing.Options(frozen=False, fuel=FUEL))
         self.interpreter = interpreted.interpreter
 
     def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Key:

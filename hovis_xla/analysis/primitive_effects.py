@@ -41,7 +41,7 @@ ACTS: Final[frozenset[Any]] = frozenset({
 })  # fmt: skip
 
 #: Reads of the environment that are made again after an act that may have changed it.
-AGAIN: Final = frozenset({operations.unchanged, operations.lacks, operations.keeps})
+AGAIN: Final = frozenset({operations.unchanged, operations.lacks, operations.is_method_of, operations.keeps})
 
 #: Reads of what may have changed.
 ENVIRONMENT: Final = frozenset({operations.load_global, operations.cell_get, *AGAIN})

@@ -44,7 +44,7 @@ def is_open(op: Op) -> bool:
 
 def changes(op: Op) -> bool:
     """Does it act, and more than by looking again at what an act may have changed?"""
-    return acts(op) and op.callee not in (operations.unchanged, operations.lacks, operations.keeps)
+    return acts(op) and op.callee not in (operations.unchanged, operations.lacks, operations.is_method_of, operations.keeps)
 
 
 #: What is compiled of these modules computes, and does nothing else.

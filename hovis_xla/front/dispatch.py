@@ -19,6 +19,7 @@ from hovis.base import gc_pause, interrupts
 from hovis.base.deadline import OutOfTime
 from hovis.base.once import COMPILER, in_turn
 from hovis.engine.state.type_lookup import ENTERED_THROUGH
+from hovis.engine.trace import FUEL
 from hovis.errors import TraceError
 from hovis.front import tracing
 from hovis.front.autotuner import Spending
@@ -66,12 +67,14 @@ class Jitted(PythonJitted):
     are its own; where none is, the key of the arguments decides.
     """
 
+    pays_for_traces = False  # but by what calls without have saved (Spending)
+
     __slots__ = ("_by_head", "_chosen", "_exact", "_families", "_open", "_quick", "_spending", "_strict", "_watch")
 
     def __init__(
         self, fn: Callable[..., Any], static: tuple[str, ...], exact: bool, strict: bool, target: str | None, watch: Interpreter | None, seconds: float | None,
     ) -> None:  # fmt: skip
-        super().__init__(fn, static, tracing.Options(strict="whole" if strict else False, frozen=False, known_sizes=True, seconds=seconds))
+        super().__init__(fn, static, tracing.Options(strict="whole" if strict else False, frozen=False, fuel=FUEL, known_sizes=True, seconds=seconds))
         self._exact = exact
         self._strict = strict
         self._chosen = target

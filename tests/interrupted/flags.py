@@ -212,6 +212,55 @@ def by_text(k):
     return k
 
 
+def by_missing_name(k):
+    while True:
+        try:
+            return LATE_NAME
+        except NameError:
+            pass
+
+
+def by_missing_name_in_try(k):
+    try:
+        while True:
+            try:
+                return LATE_NAME
+            except NameError:
+                pass
+    finally:
+        k += 1
+
+
+def by_missing_attribute(k):
+    while True:
+        try:
+            return MODULE.late
+        except AttributeError:
+            pass
+
+
+def by_missing_item(k):
+    while True:
+        try:
+            return LATER["late"]
+        except KeyError:
+            pass
+
+
+def check_twice():
+    if not STOP:
+        raise TimeoutError
+    return 1
+
+
+def by_exception(k):
+    while True:
+        try:
+            return check_twice()
+        except TimeoutError:
+            pass
+
+
 #: How variables of a function begin, the test of its loop, and what is done where it is to stop: by these alone does it look at STOP.
 VARIABLES = [
     ("done = False", "not done", "done = True"), ("go = True", "go", "go = False"), ("r = None", "r is None", "r = 7"), ("s = 'run'", "s == 'run'", "s = 'end'"),
@@ -280,6 +329,10 @@ CASES = [
     *((fn, END, AGAIN) for fn in (by_global, by_call, by_variable, by_two, by_break, in_try, nested, *by_variables())),
     *((fn, end_all, all_again) for fn in by_steps()),
     (by_none, lambda: setattr(MODULE, "result", 1), lambda: setattr(MODULE, "result", None)),
+    *((fn, lambda: put(LATE_NAME=1), lambda: globals().pop("LATE_NAME", None)) for fn in (by_missing_name, by_missing_name_in_try)),
+    (by_missing_attribute, lambda: setattr(MODULE, "late", 1), lambda: vars(MODULE).pop("late", None)),
+    (by_missing_item, lambda: LATER.update(late=1), LATER.clear),
+    (by_exception, END, AGAIN),
     (by_text, lambda: setattr(MODULE, "mode", "stop"), lambda: setattr(MODULE, "mode", "run")),
     (by_item, lambda: STATE.update(stop=True), lambda: STATE.update(stop=False)),
     (by_event, EVENT.set, EVENT.clear),

@@ -89,6 +89,7 @@ TRUSTING = {
     operations.check_bound,
     operations.converted,
     operations.lacks,
+    operations.is_method_of,
     operations.keeps,
     operations.own_attribute,
     operations.exception_matches,

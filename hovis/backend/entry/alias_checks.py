@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import GetSetDescriptorType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any, Final
 
-from hovis.engine.state.type_lookup import is_python_class
+from hovis.engine.state.type_lookup import attribute_place, is_python_class
 from hovis.ir import operations as ops
 from hovis.ir.model import Block, Effect, Function, Op, Operand, Param, callees, edges
-from hovis.lattice import AbstractValue, Const, Type, Union
+from hovis.lattice import AbstractValue, Const, Type, Union, inline_attributes
 from hovis.lattice import Any as AnyType
 
 #: Classes whose special methods do what is known of them.
@@ -55,27 +55,34 @@ def stands_apart(params: Iterable[Param], function: Function, static: tuple[obje
     if not static or not any(op.effect & (Effect.WRITES | Effect.OPAQUE) for op in function.ops()):
         return
     uses = _Uses(function)
-    static = (*static, *_attributes(static))
+    places = [(held, attribute_place(held)) for held in static if is_python_class(type(held))]
+    #: who has the dictionary of a folded instance writes to its attributes, be it made later
+    static = (*static, *(place for held, place in places if place is not None and place is not held))
+    inline = {id(held): held for held, place in places if place is held}
     for param in params:
         held = [s for s in static if _fits(param.type, type(s))]
-        if held and uses.may_write(param, held):
-            yield _test(held), param
+        lacking = list(inline.values()) if _fits(param.type, dict) else []
+        if (held or lacking) and uses.may_write(param, [*held, *map(_dictionary_to_be, lacking)]):
+            yield _test(held, lacking), param
 
 
-def _attributes(static: Iterable[object]) -> Iterator[object]:
-    """Where folded instances have their attributes: who has such a dict writes to them."""
-    for held in static:
-        if is_python_class(type(held)) and isinstance(found := getattr(held, "__dict__", None), dict):
-            yield found
+def _dictionary_to_be(instance: object) -> dict[str, Any]:
+    """What the dictionary of an instance that has none would hold; where that can't be told, something that could be written to."""
+    found = inline_attributes.listed(instance)
+    return {"": instance} if found is None else found
 
 
-def _test(held: Sequence[object]) -> Callable[[Any], bool]:
+def _test(held: Sequence[object], lacking: Sequence[object]) -> Callable[[Any], bool]:
+    """Is a value none of held, nor the dictionary of one of those that were lacking one when they were folded?"""
     ids = {id(s): s for s in held}
 
-    def apart(value: Any) -> bool:
-        return id(value) not in ids
+    def no_dictionary(value: Any) -> bool:
+        return type(value) is not dict or inline_attributes.are_elsewhere(value, lacking)
 
-    apart.held, apart.ids = tuple(held), ids  # type: ignore[attr-defined]
+    def apart(value: Any) -> bool:
+        return id(value) not in ids and no_dictionary(value)
+
+    apart.held, apart.ids, apart.no_dictionary = tuple(held), ids, no_dictionary if lacking else None  # type: ignore[attr-defined]
     return apart
 
 

@@ -342,6 +342,10 @@ def _go_on(at: Block, fits: Op, misfit: Block, blocks: list[Block], wanted: bool
 
 def _distinct(apart: Any, value: Operand, at: Block, misfit: Block, blocks: list[Block]) -> Block:
     """Go on if value is none of the folded objects; a few are compared right here."""
+    if apart.no_dictionary is not None:
+        fits = Op(apart.no_dictionary, (value,), (), BOOL)
+        at.ops.append(fits)
+        at = _go_on(at, fits, misfit, blocks)
     if len(apart.held) > MOST_COMPARED:
         name = Op(id, (value,), (), Type(int))
         there = Op(operator.contains, (Const(apart.ids), name), (), BOOL)

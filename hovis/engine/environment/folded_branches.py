@@ -15,13 +15,13 @@ RECENT: Final = 32
 _FLAGS: Final = (bool, int, float, str, enum.Enum)
 #: Kinds of guards of what is looked at as a whole (see guards.Guard).
 _WHOLE: Final = ("items", "dict")
-_PARTS: Final = ("item", "index", "slot", "cell", "class")
+_PARTS: Final = ("item", "attribute", "index", "slot", "cell", "class")
 
 
 def may_be_told(kind: str, holder: Any, name: Any, value: Any) -> bool:
     """Might what was read tell a loop to end: is it a plain value, all that a container holds, or an item that is not there (yet)?"""
-    if kind == "item" and value is UNBOUND:
-        return not ("__builtins__" in holder and name in vars(builtins))    # the name of a builtin is looked for in the module first
+    if kind in ("item", "attribute") and value is UNBOUND:
+        return not (kind == "item" and "__builtins__" in holder and name in vars(builtins))    # the name of a builtin is looked for in the module first
     if kind == "class":
         value = value[-1][1] if value else UNBOUND
     return kind in _WHOLE or (kind in _PARTS and (type(value) in PLAIN or issubclass(type(value), _FLAGS)))

@@ -13,7 +13,8 @@ from types import CellType, FunctionType
 from typing import Any, Final, NamedTuple
 
 from hovis.engine.environment.logging_calls import fate
-from hovis.ir.operations import UNBOUND
+from hovis.ir.operations import END, UNBOUND
+from hovis.lattice import inline_attributes
 from hovis.lattice.constants import is_immutable, same_constant
 
 #: Flags of classes (CPython: Py_TPFLAGS_HEAPTYPE, Py_TPFLAGS_IMMUTABLETYPE).
@@ -30,6 +31,7 @@ class Guard(NamedTuple):
     item      a dictionary by key (UNBOUND: it has no such key)     index     a list by index
     items     all that a list, set or tuple holds                    dict      all that a dictionary holds
     slot      an instance by the name of a slot
+    attribute an instance by name, whatever dictionary it has (UNBOUND: neither it nor its class has one, or the class a method)
     class     a class by name: the dictionaries along its MRO, and what stands there      bases     its MRO
     kinds     a dictionary by key: the class of what it holds is one of these
     type      the class of an instance                               cell      the contents of a cell
@@ -51,6 +53,7 @@ class Probe(NamedTuple):
 
     how      item: ``holder[name] is value``        absent: ``name not in holder``
              attribute: ``holder.name is value``    class: ``type(holder) is value``    kind: ``type(holder[name]) is value``
+             bound: ``holder.name is not holder.name``, as it is for a method of the class
     """
 
     how: str
@@ -85,7 +88,7 @@ class Look:
     def probes(self) -> list[Probe] | None:
         """What there is to test, where all of it is quickly tested; numbers and strings may hold that are other objects than these."""
         found: list[Probe] = []
-        for guard in self.guards:
+        for guard in in_order(self.guards):
             probes = _probes(guard)
             if probes is None:
                 return None
@@ -130,6 +133,8 @@ def _probes(guard: Guard) -> list[Probe] | None:
         return [_item(held, name, found) for held, found in value]
     if kind == "index":
         return [Probe("item", holder, name, value)]
+    if kind == "attribute":
+        return _own_attribute(holder, name, value)
     if kind == "kinds" and len(value) == 1:
         return [Probe("kind", holder, name, value[0])]
     if kind == "function":
@@ -143,6 +148,16 @@ def _probes(guard: Guard) -> list[Probe] | None:
     if kind == "cell" and value is not UNBOUND:
         return [Probe("attribute", holder, "cell_contents", value)]
     return None
+
+
+def _own_attribute(holder: Any, name: str, value: object) -> list[Probe] | None:
+    """What an instance has, where its class lets it be read as it is: that the class has not changed is tested before."""
+    cls = type(holder)
+    if not name.isidentifier() or inline_attributes.has_hook(cls):
+        return None
+    if value is not UNBOUND:
+        return [Probe("attribute", holder, name, value)]
+    return [Probe("bound", holder, name, None)] if inline_attributes.binds(inline_attributes.in_class(cls, name)) else None
 
 
 def _item(held: dict[Any, Any], key: Any, value: object) -> Probe:
@@ -192,6 +207,8 @@ class _Writer:
             self.tests.append(f"type({self.name(holder)}[{at}]) is {self.name(value)}")
         elif how == "attribute":
             self.tests.append(self.same(f"{self.name(holder)}.{name}", value))
+        elif how == "bound":
+            self.tests.append(f"{self.name(holder)}.{name} is not {self.name(holder)}.{name}")
         else:
             self.tests.append(f"type({self.name(holder)}) is {self.name(value)}")
 
@@ -204,6 +221,8 @@ class _Writer:
         kind, holder, name, value = guard
         if kind == "slot":
             self.tests.append(self.same(f"{self.name(getattr)}({self.name(holder)}, {name!r}, {self.name(UNBOUND)})", value))
+        elif kind == "attribute":
+            self.tests.append(self.same(f"{self.name(_attribute_of)}({self.name(holder)}, {name!r})", value))
         elif kind == "names":
             at, (plain, qualified) = self.name(holder), value
             self.tests.append(f"{at}.__name__ == {plain!r} and {at}.__qualname__ == {qualified!r}")
@@ -227,21 +246,33 @@ class _Writer:
 def compile_guards(guards: Iterable[Guard]) -> Callable[[], bool]:
     """A function that says whether all guards hold."""
     writer = _Writer()
-    for guard in guards:
+    for guard in in_order(guards):
         writer.write(guard)
     if not writer.tests:
         return _always
     parameters = ", ".join(f"{name}={name}" for name in writer.scope)
     lines = ["  if not (" + " and ".join(writer.tests[k : k + 16]) + "): return False" for k in range(0, len(writer.tests), 16)]
-    text = f"def holds({parameters}):\n try:\n" + "\n".join(lines) + "\n  return True\n except (LookupError, ValueError):\n  return False"
+    text = f"def holds({parameters}):\n try:\n" + "\n".join(lines) + "\n  return True\n except (LookupError, ValueError, AttributeError):\n  return False"
     exec(text, writer.scope)
     holds: Callable[[], bool] = writer.scope["holds"]
     return holds
 
 
+def in_order(guards: Iterable[Guard]) -> list[Guard]:
+    """The guards, those of attributes last: reading these runs nothing of the user's as long as the classes are what they were."""
+    return sorted(guards, key=lambda guard: guard.kind == "attribute")
+
+
 def failing(guards: Iterable[Guard]) -> list[Guard]:
-    """The guards that do not hold."""
-    return [guard for guard in guards if not compile_guards([guard])()]
+    """The guards that do not hold; attributes are not read where something else has changed, which may be what a class does for them."""
+    ordered = in_order(guards)
+    found = [guard for guard in ordered if guard.kind != "attribute" and not compile_guards([guard])()]
+    return found or [guard for guard in ordered if guard.kind == "attribute" and not compile_guards([guard])()]
+
+
+def _attribute_of(holder: object, name: str) -> object:
+    """What is read of an instance, if nothing is run for it; else something that it can't have been."""
+    return inline_attributes.read(holder, name, UNBOUND) if inline_attributes.can_read(type(holder), name) else END
 
 
 def _always() -> bool:

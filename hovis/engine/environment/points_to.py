@@ -13,13 +13,13 @@ from typing import Any, Final
 
 from hovis.engine.environment.footprints import names_in
 from hovis.engine.environment.guards import Guard
-from hovis.engine.state.type_lookup import is_python_class, lookup, own_dict
+from hovis.engine.state.type_lookup import attribute_place, is_python_class, lookup, own_dict
 from hovis.engine.state.values import IN_PLACE
 from hovis.ir import operations as ops
 from hovis.ir.analysis.strongly_connected import components
 from hovis.ir.model import Effect, Function, Op, Operand, Param, Raise, Return, edges
 from hovis.ir.operations import UNBOUND
-from hovis.lattice import Const, Type
+from hovis.lattice import Const, Type, inline_attributes
 from hovis.lattice.constants import is_immutable
 from hovis.lattice.inspection import is_a
 
@@ -261,9 +261,11 @@ class Values:
 def own_contents(of: Operand, name: str) -> list[Operand] | None:
     """What a known object, or one that is made, holds by name, if its class has nothing by that name; None: that is not so simple."""
     if isinstance(of, Const):
-        held = of.value if type(of.value) is dict else own_dict(of.value)
-        simple = held is not None and name in held and (held is of.value or lookup(type(of.value), name) is None)
-        return [Const(held[name])] if simple and held is not None else None
+        held = of.value if type(of.value) is dict else attribute_place(of.value)
+        if held is None or (type(of.value) is not dict and lookup(type(of.value), name) is not None):
+            return None
+        found = held.get(name, UNBOUND) if type(held) is dict else inline_attributes.read(held, name, UNBOUND)
+        return None if found is UNBOUND else [Const(found)]
     if not isinstance(of, Op) or of.callee is not ops.make_object:
         return None
     cls, names, *values = of.args
@@ -371,7 +373,8 @@ def led_to(held: Any, called: bool) -> Iterable[object]:
         return (weakref.ref.__call__(held), *gc.get_referents(held))
     if is_a(held, types.GeneratorType):
         return (*gc.get_referents(held), *named_globals(held.gi_code, held.gi_frame.f_globals if held.gi_frame is not None else {}))
-    inner = own_dict(held)
+    # where instances may have no dictionary yet, one that is there is among them
+    inner = None if inline_attributes.PUT_OFF else own_dict(held)
     return [one for one in (*gc.get_referents(held), inner) if one is not type(held)]
 
 

@@ -156,7 +156,7 @@ class Environment:
 
     def _volatile(self, held: Any, item: "tuple[str, Any, Any, Any] | None") -> bool:
         """Does what is to be read change too often to be folded?"""
-        places = id(held), id(type_lookup.own_dict(held))
+        places = id(held), id(type_lookup.attribute_place(held))
         if item is None:
             return any(at in places for _, at, _ in self.volatile)
         if (item[0], id(item[1]), item[2]) in self.volatile:
@@ -258,9 +258,16 @@ class Environment:
     def thaw_later(self, value: object) -> list[object]:
         """The same, for the next trace; what is thawed by that."""
         # the dictionary of an object may have been read by itself (that of a module: as the globals of its functions)
-        thawed = [held for held in (value, type_lookup.own_dict(value)) if id(held) not in self.tables.thawed and not is_immutable(held)]
-        self.tables.thawed.update((id(held), held) for held in thawed)
-        return thawed
+        places = {id(held): held for held in (value, type_lookup.attribute_place(value), self.tables.owners.get(id(value)))}
+        thawed = {at: held for at, held in places.items() if at not in self.tables.thawed and not is_immutable(held)}
+        self.tables.thawed.update(thawed)
+        return list(thawed.values())
+
+    def opened(self, value: object, held: dict[str, Any]) -> None:
+        """The program has an object's dictionary now: what was read of the object may be stored into there."""
+        self.tables.owners[id(held)] = value
+        if id(value) in self.read_static:
+            self.read_static.add(id(held))
 
     def leave_function(self, fn: FunctionType) -> bool:
         """What a known function does when it is called is changed: from now on it is called as it is; False: it is so already."""

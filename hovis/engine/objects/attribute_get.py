@@ -24,7 +24,7 @@ from hovis.engine.state.values import STRONG, Dyn, Known, Ref, V, labels_of, rel
 from hovis.engine.traced import slot_protocols
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
-from hovis.lattice import ANY, AbstractValue, Const, Type
+from hovis.lattice import ANY, AbstractValue, Const, Type, inline_attributes
 from hovis.lattice.constants import is_immutable
 from hovis.lattice.inspection import is_a
 
@@ -155,7 +155,10 @@ def _maybe_own(m: Machine, access: Access, cls: type, raw: Any) -> int | None:
     may_split = access.mode == "value" and m.state.world < 2 and m.frame.code.instructions[m.frame.pc].op in ("GetAttr", "GetMethod")
     if not may_split or not instances.dict_descriptor(cls):
         return left(m, value, name, access.mode, QUIET if access.hook is None and descriptors.runs_nothing(raw) else Effect.OPAQUE)
-    lacks = m.emit(ops.lacks, [value, Known(name), Known(cls)], type=Type(bool), effect=Effect.READS)
+    if inline_attributes.binds(raw):
+        lacks = m.emit(ops.is_method_of, [Known(cls), value, Known(name)], type=Type(bool), effect=Effect.READS)
+    else:
+        lacks = m.emit(ops.lacks, [value, Known(name), Known(cls)], type=Type(bool), effect=Effect.READS)
     shadowed = m.state.fork()
     shadowed.world = 2
     shadowed.frames[-1].stack.append(value)
@@ -226,7 +229,7 @@ def _field_of_known(m: Machine, value: Known, raw: Any, name: str, mode: str) ->
 def _thawed(m: Machine, access: Access, cls: type, raw: Thawed) -> int | None:
     value, name, mode = access.value, access.name, access.mode
     assert value is not None
-    own: Any = instances.own(m, value, cls, name) if raw.plain and raw.certain else UNKNOWN
+    own: Any = instances.own(m, value, cls, name, exactly=True) if raw.plain and raw.certain else UNKNOWN
     if own is UNKNOWN:
         return left(m, value, name, mode, QUIET if raw.plain and access.hook is None else Effect.OPAQUE)
     if own is ABSENT:

@@ -12,9 +12,10 @@ from hovis.engine.calls.builtins import call_builtin
 from hovis.engine.machine import exceptions
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.heap import STORED, VObj
-from hovis.engine.state.type_lookup import ABSENT, find, has_dict, own_dict
+from hovis.engine.state.type_lookup import ABSENT, attribute_place, find, has_dict, own_dict
 from hovis.engine.state.values import Dyn, Known, Ref, V, relabel
 from hovis.ir.operations import UNBOUND
+from hovis.lattice import inline_attributes
 
 #: Only the real instance knows.
 UNKNOWN: Final = object()
@@ -32,10 +33,13 @@ def dict_descriptor(cls: type) -> bool:
     return type(found) is types.GetSetDescriptorType and has_dict(cls)
 
 
-def own(m: Machine, value: V, cls: type, name: str) -> Any:
-    """What the instance has by that name: a value, ABSENT, or UNKNOWN."""
+def own(m: Machine, value: V, cls: type, name: str, exactly: bool = False) -> Any:
+    """What the instance has by that name: a value, ABSENT, or UNKNOWN.
+
+    A known one may have the plain value that its class has, which it shows as well; exactly: the class is about to have another one.
+    """
     if isinstance(value, Known):
-        return _of_known(m, value, cls, name)
+        return _of_known(m, value, cls, name, exactly)
     if isinstance(value, Ref):
         obj = m.state.heap[value.aid]
         if obj.kind == "instance" and not obj.forgotten:
@@ -48,18 +52,24 @@ def own(m: Machine, value: V, cls: type, name: str) -> Any:
     return UNKNOWN if has_dict(cls) else ABSENT
 
 
-def _of_known(m: Machine, value: Known, cls: type, name: str) -> Any:
-    held = own_dict(value.value)
-    if held is None:
-        return ABSENT
-    if id(held) in m.tables.thawed:
+def _of_known(m: Machine, value: Known, cls: type, name: str, exactly: bool) -> Any:
+    shown = inline_attributes.can_read(cls, name) and not exactly
+    place = attribute_place(value.value) if shown else own_dict(value.value)
+    if place is None:
+        return UNKNOWN if has_dict(cls) else ABSENT
+    if id(place) in m.tables.thawed:
         return UNKNOWN
-    m.environment.read_static.add(id(held))
-    m.effort.covers(held, name, 0)
-    if name in held:
-        return Known(held[name], value.labels) if m.environment.static(value, ("item", held, name, held[name])) else UNKNOWN
+    m.environment.read_static.add(id(place))
+    m.effort.covers(place, name, 0)
+    if shown:
+        read, found = ("attribute", value.value), inline_attributes.read(value.value, name, UNBOUND)
+    else:
+        read, found = ("item", place), place.get(name, UNBOUND)
+        m.environment.guard("attribute", value.value, DICT, place)
+    if found is not UNBOUND:
+        return Known(found, value.labels) if m.environment.static(value, (*read, name, found)) else UNKNOWN
     m.environment.read_part(value.value, name)
-    m.environment.guard("item", held, name, UNBOUND)
+    m.environment.guard(*read, name, UNBOUND)
     return ABSENT
 
 
@@ -92,7 +102,10 @@ def take_dictionary(m: Machine, value: V) -> V | None:
     """``value.__dict__`` of a virtual instance: from now on its attributes live there; None: the real one has to be asked."""
     if isinstance(value, Known):
         real = own_dict(value.value)
-        return None if real is None else Known(real, value.labels)
+        if real is None:
+            return None
+        m.environment.opened(value.value, real)
+        return Known(real, value.labels)
     if not isinstance(value, Ref):
         return None
     obj = m.obj(value, "instance")

@@ -9,10 +9,12 @@ from typing import Any, Final
 from hovis.base import deadline, once
 from hovis.engine.state.specialization_tables import GiveUp, Tables
 
-#: What of the fuel each attempt may use.
-SHARES: Final = (0.36, 0.16, 0.08, 0.08, 0.08)
+#: What of the fuel each attempt may use; the first one is what most traces need, the later ones know less each time.
+SHARES: Final = (0.36, 0.24, 0.16, 0.16, 0.3)
 #: What of the time that is left each attempt may use; the rest is for what is made of the trace.
 TIMES: Final = (0.5, 0.3, 0.3, 0.3, 0.5)
+#: What of its share and its time the first attempt has where it is known which callees cost too much: these are not to be tried in vain again.
+BRIEF: Final = 0.2
 #: What each place of the known data adds to that, when the program comes to it for the first time: a guest program is
 #: followed as long as there is more of it.
 PER_PLACE: Final = 250
@@ -21,6 +23,8 @@ FIRST_PLACES: Final = 100
 PER_FIRST_PLACE: Final = 2_000
 #: What each part of the arguments' structures adds to the fuel, before its shares are taken.
 PER_PART: Final = 4_000
+#: What each instruction of the traced function itself adds: it can't be left.
+PER_INSTRUCTION: Final = 250
 #: Of so many places of one container.
 PLACES: Final = 12_000
 #: A callee with more than this part of its caller's cost is where the cost is.
@@ -155,6 +159,19 @@ def leave_heaviest(tables: Tables, spent: Mapping[int, int], package: str, why: 
         return False
     tables.not_entered[found] = why
     return True
+
+
+def leave_expensive(tables: Tables) -> bool:
+    """Do not enter what an earlier trace has found to cost too much; False: there is nothing left of it."""
+    found = tables.expensive - tables.not_entered.keys()
+    tables.not_entered.update(dict.fromkeys(found, WHY))
+    tables.expensive = frozenset()
+    return bool(found)
+
+
+def too_expensive(tables: Tables) -> frozenset[CodeType]:
+    """The callees that were found to cost too much to be entered."""
+    return tables.expensive.union(code for code, why in tables.not_entered.items() if why.startswith(WHY))
 
 
 def _leave_all(tables: Tables, costs: Mapping[int, int], package: str, why: str) -> bool:

@@ -80,6 +80,8 @@ class Tables:
     #: "virtual": there are some; "real": in a last attempt none of them is
     generators: str = ""
     not_entered: dict[CodeType, str] = field(default_factory=dict)
+    #: what an earlier trace of the function for other arguments has found to cost too much: not entered once the first attempt has failed
+    expensive: frozenset[CodeType] = frozenset()
     #: those of them that look at the frames above them, or call what does
     frame_readers: set[CodeType] = field(default_factory=set)
     #: the code that has to be traced, where it is called by what is
@@ -88,6 +90,8 @@ class Tables:
     #: objects that were watched, and are stored into somewhere
     rewritten: set[int] = field(default_factory=set)
     thawed: dict[int, object] = field(default_factory=dict)
+    #: dictionaries that the program has asked for, by id → the objects whose attributes they are
+    owners: dict[int, object] = field(default_factory=dict)
     thawed_globals: set[tuple[int, str]] = field(default_factory=lambda: {(id(sys.__dict__), name) for name in REDIRECTED})
     #: (class, name) → of what type the attributes of classes are that the traced code writes to
     thawed_attributes: dict[tuple[int, str], Any] = field(default_factory=dict)

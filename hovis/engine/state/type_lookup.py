@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from hovis.ir.operations import UNBOUND
+from hovis.lattice import attribute_slots, inline_attributes
 
 FUNCTION: Final = types.FunctionType
 #: Flags of classes (CPython: Py_TPFLAGS_HEAPTYPE, Py_TPFLAGS_IS_ABSTRACT).
 _HEAP_TYPE: Final = 1 << 9
 _ABSTRACT: Final = 1 << 20
 
-#: No class along the MRO, or no instance, has anything by that name.  (None may be the very value.)
-ABSENT: Final = object()
+ABSENT: Final = inline_attributes.ABSENT
 
 #: There is something, but what it does only the real operation knows.
 NOT_MODELLED: Final = object()
@@ -51,11 +51,7 @@ def watched(note: Callable[[type, str], None] | None) -> Iterator[None]:
 
 def find(cls: type, name: str) -> Any:
     """The attribute of that name along the MRO, as it stands in the class dictionary, or ABSENT (_PyType_Lookup)."""
-    found = ABSENT
-    for base in cls.__mro__:
-        found = base.__dict__.get(name, ABSENT)
-        if found is not ABSENT:
-            break
+    found = inline_attributes.in_class(cls, name)
     if _watching.note is not None:
         _watching.note(cls, name)
     return found
@@ -175,9 +171,19 @@ def own_dict(value: object) -> dict[str, Any] | None:
     cls = type(value)
     if not has_dict(cls):
         return None
-    found: Any = next((base.__dict__["__dict__"] for base in cls.__mro__ if "__dict__" in base.__dict__), None)
+    found: Any = inline_attributes.in_class(cls, "__dict__")
     held = found.__get__(value) if type(found) in C_DATA else None
     return held if type(held) is dict else None
+
+
+def attribute_place(value: object) -> Any:
+    """What the attributes of a real object are kept in: its dictionary, or the object itself as long as it has none (see inline_attributes).
+
+    None: they are not found in the usual way.
+    """
+    if inline_attributes.is_inline(value) and type(inline_attributes.in_class(type(value), "__dict__")) in C_DATA:
+        return value
+    return own_dict(value)
 
 
 #: Classes of callables that are made of another callable and what it is given, and what holds these.
@@ -235,8 +241,9 @@ def answers_first(raw: Any) -> bool:
 def own_getattribute(cls: type) -> bool:
     """Does cls look attributes up in another way than ``object``?"""
     found = lookup(cls, "__getattribute__")
-    return type(found) is FUNCTION or issubclass(cls, _OWN_WAY)
+    return type(found) is FUNCTION or issubclass(cls, _OWN_WAY) or (attribute_slots.has_own_routine(cls) and not issubclass(cls, _OWN_CASE))
 
 
-#: Classes of C code with a tp_getattro that is not the generic one (those with a case of their own left out).
+#: Classes of C code with a tp_getattro that is not the generic one: some of them, where the slot can't be read; and those that hovis knows.
 _OWN_WAY: Final = (types.GenericAlias, weakref.ProxyType, weakref.CallableProxyType)
+_OWN_CASE: Final = (type, super, types.ModuleType, types.MethodType)

@@ -45,8 +45,24 @@ def context_exit(manager: object) -> object:
 
 
 def lacks(instance: object, name: str, cls: type) -> bool:
-    """Is the instance still of this class, and has itself nothing by that name (so that a method of its class is not hidden)?"""
-    return type(instance) is cls and name not in _attribute(instance, "__dict__")
+    """Is the instance still of this class, and has itself nothing by that name, which the class may have?"""
+    if type(instance) is not cls:
+        return False
+    if any(name in base.__dict__ for base in cls.__mro__):
+        return name not in _attribute(instance, "__dict__")
+    try:
+        _attribute(instance, name)
+    except AttributeError:
+        return True
+    return False
+
+
+def is_method_of(cls: type, instance: object, name: str) -> bool:
+    """Is the instance still of this class, and hides no attribute of its own the method that the class has by that name?
+
+    A method is bound anew each time that it is read.
+    """
+    return type(instance) is cls and getattr(instance, name, None) is not getattr(instance, name, None)
 
 
 _attribute: Final = object.__getattribute__
@@ -79,5 +95,5 @@ def type_name(value: object) -> str:
 
 
 def own_attribute(instance: object, name: str) -> object:
-    """What the instance itself has by that name."""
-    return object.__getattribute__(instance, "__dict__")[name]
+    """What the instance itself has by that name, which its class does not have."""
+    return _attribute(instance, name)

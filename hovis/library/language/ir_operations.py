@@ -66,6 +66,7 @@ _ALWAYS: Final[list[tuple[Any, AbstractValue, Effect]]] = [
     (operations.cell_get, ANY, READS | RAISES),
     (operations.cell_set, NONE, WRITES),
     (operations.lacks, BOOL, READS),
+    (operations.is_method_of, BOOL, READS),
     (operations.keeps, BOOL, READS),
     (operations.own_attribute, ANY, READS),
     (operations.drop, NONE, WRITES),

@@ -1,6 +1,9 @@
 """Attributes: every way to read, write and delete them, beside CPython."""
 
+import concurrent.futures
+import decimal
 import math
+import threading
 
 import pytest
 
@@ -810,3 +813,44 @@ def test_descriptors_that_only_set_or_only_delete():
     assert hovis.jit(one_sided_descriptors)(Telling([1, 2]), Untold()) == want
     assert hovis.specialize(one_sided_descriptors_within, hovis.Int)(1) == want
     assert hovis.specialize(one_sided_descriptors, hovis.Any, hovis.Any)(Telling([1, 2]), Untold()) == want
+
+
+# ------------------------------------------------------------------------------------------- C code that looks attributes up by itself
+
+
+class PerThread(threading.local):
+    default = 7
+
+    def __init__(self, value=1):
+        self.value = value
+
+
+LOCALS = [threading.local(), PerThread(5)]
+CONTEXT = decimal.Context(prec=5)
+
+
+def of_a_local(k, x):
+    local = LOCALS[k]
+    local.stored = [x]
+    local.stored.append(x + 1)
+    return local.stored, hasattr(local, "other"), getattr(local, "value", "none"), getattr(local, "default", "none")
+
+
+def of_a_context(k, x):
+    CONTEXT.prec = x + 1
+    return CONTEXT.prec, len(CONTEXT.traps), CONTEXT.flags[decimal.Inexact], hasattr(CONTEXT, "nobody")
+
+
+def of_a_union(k, x):
+    return (int | None).__args__[k], (int | None).__parameters__, hasattr(int | str, "__nobody__"), x
+
+
+@pytest.mark.parametrize("fn", [of_a_local, of_a_context, of_a_union])
+@pytest.mark.parametrize("k", [0, 1])
+def test_c_code_that_looks_attributes_up(fn, k):
+    """A thread's own attributes are in no dictionary of the object, those of a decimal context in none at all."""
+    for residual in (hovis.jit(fn), lambda k, x, known=hovis.specialize(fn, k, int): known(x)):
+        for x in (3, 4):
+            assert residual(k, x) == fn(k, x)
+            with concurrent.futures.ThreadPoolExecutor(1) as pool:
+                assert pool.submit(residual, k, x).result() == fn(k, x)

@@ -18,6 +18,7 @@ import hovis_xla
 from hovis import Int
 from hovis.base import deadline, progress
 from hovis.engine.state import budget
+from hovis.front import jit
 from hovis_xla.jaxlib import progress as compiling
 
 
@@ -224,6 +225,46 @@ def test_a_callee_that_takes_too_long_is_left_as_a_call(ticking):
     assert any(op.callee is steps for op in trace.ops)
     [remark] = [one for one in hovis.explain(compiled).remarks if "left as it is" in one.what]
     assert "steps was left as it is: tracing it takes too long; HOVIS_TRACE_SECONDS or options(seconds=…) allow for more" in remark.what
+
+
+def test_what_cost_too_much_once_is_hardly_tried_again():
+    """With less fuel than the callee takes: the first trace finds out that it does, those for other arguments try a fifth of it."""
+
+    def around(x, key):
+        return [x * 2, steps(x, key), x * 3]
+
+    compiled = hovis.jit(around, fuel=600)
+    worked = []
+    for key in ("a", "b", "c"):
+        assert compiled(9, key) == around(9, key)
+        trace = compiled.traces[-1]
+        assert not trace.fallback and any(op.callee is steps for op in trace.ops)
+        worked.append(trace.stats["instructions"])
+    assert max(worked[1:]) < worked[0] / 2
+    compiled = hovis.jit(around)
+    for key in ("a", "b"):
+        assert compiled(9, key) == around(9, key)
+    assert not any(op.callee is steps for trace in compiled.traces for op in trace.ops)
+
+
+def test_all_kinds_of_calls_share_the_time_until_a_residual_has_won(ticking, monkeypatch):
+    """What there was no time for is traced when it is called once one has."""
+    monkeypatch.setattr(jit, "CONTESTED", True)
+    compiled = hovis.jit(steps, seconds=2)
+    clock = ticking(0.006)
+    spent = []
+    for key in ("a", "b", "c"):
+        before = clock.looks
+        assert compiled(9, key) == steps(9, key)
+        spent.append((clock.looks - before) * clock.tick)
+    fallbacks = [trace.fallback for trace in compiled.traces]
+    assert not fallbacks[0] and fallbacks[-1] and sum(spent) < 3 and spent[-1] < 0.5
+    [first, *_] = compiled._variants.values()
+    first.contest.winner = "residual"
+    compiled._settle(first, first.contest)
+    assert [trace.fallback for trace in compiled.traces] == [False] * fallbacks.count(False)
+    assert compiled(9, "c") == steps(9, "c")
+    assert not compiled.traces[-1].fallback
 
 
 @pytest.mark.parametrize("make", [hovis.jit, hovis_xla.jit])

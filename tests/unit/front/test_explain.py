@@ -232,7 +232,7 @@ def test_one_of_is_shown():
 @pytest.mark.parametrize("jit", [hovis.jit, hovis.specialize])
 def test_a_failure_of_hovis_itself_leaves_the_call_to_python(jit, monkeypatch):
     """Tests raise it (conftest.py); users have the original, and are told."""
-    def fail(*args):
+    def fail(*args, **named):
         raise AssertionError("no such state")
 
     monkeypatch.setattr(sys.modules["hovis.engine.trace"], "run", fail)

@@ -354,11 +354,16 @@ class Emitter:
     # --------------------------------------------------------------------------------------------- exceptions
 
     def _covering(self, op: Op) -> Region:
-        """Where an exception out of op goes, which is covered in the midst of its block; from the same locals the same way."""
+        """Where an exception out of op goes, which is covered in the midst of its block; from the same locals the same way.
+
+        But a way back of a loop is one of its own, with a jump back: where an exception is all that leads there, nobody would look for signals,
+        nor let other threads run.
+        """
         edge, live = self.flow.covered[op], frozenset(self.slots.raising[op])
         caught = [param for param, value in zip(edge.block.params, edge.args, strict=True) if value is CAUGHT]
         mend = bool(caught) and self.marks.watched(op, caught[0])
-        key = edge.block, tuple(map(id, edge.args)), live, self.handlers, mend
+        looks = self.labels[edge.block].at >= 0 and (self.current, edge.block) not in self.quiet
+        key = edge.block, tuple(map(id, edge.args)), live, self.handlers, mend, looks
         found = self._pads.get(key)
         if found is None:
             found = self._pads[key] = Region(Label(), self.handlers)

@@ -96,6 +96,12 @@ def _compare(linear: StackCode, how: str, holder: Any, name: Any, value: Any) ->
     elif how == "attribute":
         linear.constant(holder)
         linear.attribute(name)
+    elif how == "bound":
+        for _ in range(2):
+            linear.constant(holder)
+            linear.attribute(name)
+        linear.do(OP["IS_OP"], 1, -1)
+        return
     else:
         linear.constant(holder)
         linear.constant(name)

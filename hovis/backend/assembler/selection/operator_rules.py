@@ -3,11 +3,12 @@
 import operator
 from typing import Final
 
-from hovis.backend.assembler.encode import OP, POP_TOP, STRICT_BOOL, SWAP, argument_of
+from hovis.backend.assembler.encode import COPY, OP, POP_TOP, STRICT_BOOL, SWAP, Label, argument_of
 from hovis.backend.assembler.selection.selection_rules import FIXED, Rule, chosen, constant_of, fixed, is_bool, known_value, name_of
-from hovis.backend.assembler.selection.stack_code import StackCode
+from hovis.backend.assembler.selection.stack_code import StackCode, Writer
 from hovis.ir import operations as ops
 from hovis.ir.model import Op
+from hovis.lattice import Const, inline_attributes
 
 _BINARY: Final = {
     "add": "+", "and_": "&", "floordiv": "//", "lshift": "<<", "matmul": "@", "mul": "*", "mod": "%", "or_": "|", "pow": "**",
@@ -110,6 +111,41 @@ def _attribute(linear: StackCode, op: Op) -> Rule | None:
     return _ATTRIBUTES.get((id(op.callee), len(op.args))) if len(op.args) > 1 and name_of(op.args[1]) else None
 
 
+def _is_method(linear: StackCode, op: Op) -> None:
+    """Bind the method twice, as calls of it do; not of an instance of another class, whose attributes may be anything."""
+    cls, _, name = op.args
+    other, ended = Label(), Label()
+    linear.callee(type)
+    linear.do(COPY, 3, 1)
+    linear.call(1)
+    linear.push(cls)
+    linear.do(OP["IS_OP"], 0, -1)
+    linear.macro(lambda writer: writer.asm.jump_if("FALSE", other))
+    linear.do(COPY, 1, 1)
+    linear.attribute(constant_of(name))
+    linear.do(SWAP, 2, 0)
+    linear.attribute(constant_of(name))
+    linear.do(OP["IS_OP"], 1, -1)
+    false = linear.pool.constant(False)
+
+    def otherwise(writer: Writer) -> None:
+        writer.asm.jump(ended)
+        writer.asm.bind(other)
+        writer.asm.do(POP_TOP, 0, -1)
+        writer.asm.do(OP["LOAD_CONST"], false, 1)
+        writer.asm.bind(ended)
+
+    linear.macro(otherwise)
+
+
+_IS_METHOD: Final = Rule(_is_method, (1,))
+
+
+@chosen(ops.is_method_of)
+def _method(linear: StackCode, op: Op) -> Rule | None:
+    return _IS_METHOD if name_of(op.args[2]) else None
+
+
 def _traceback(linear: StackCode, op: Op) -> None:
     linear.attribute("__traceback__")
 
@@ -126,6 +162,31 @@ def _builds(opcode: str, divide: int = 1) -> Rule:
         linear.do(OP[opcode], count // divide, 1 - count)
 
     return Rule(emit)
+
+
+def _load_object(linear: StackCode, op: Op) -> None:
+    """Allocate, then store attribute by attribute: instructions that CPython specializes."""
+    cls, names, *values = op.args
+    linear.at(op.location)
+    linear.callee(object.__new__)
+    linear.push(cls)
+    linear.call(1)
+    for name, value in zip(constant_of(names), values, strict=True):
+        linear.push(value)
+        linear.do(COPY, 2, 1)
+        linear.do(OP["STORE_ATTR"], linear.pool.name(name), -2)
+
+
+_MAKE_OBJECT: Final = Rule(lambda linear, op: None, load=_load_object)
+
+
+@chosen(ops.make_object)
+def _object(linear: StackCode, op: Op) -> Rule | None:
+    """Of a class that stores attributes as all objects do."""
+    names = known_value(op.args[1], tuple)
+    if not isinstance(op.args[0], Const) or not all(type(name) is str and name.isidentifier() for name in names or ()):
+        return None
+    return _MAKE_OBJECT if inline_attributes.in_class(constant_of(op.args[0]), "__setattr__") is object.__setattr__ else None
 
 
 _BUILDS: Final = {

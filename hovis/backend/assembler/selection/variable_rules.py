@@ -1,7 +1,7 @@
 """Rules of calls, and of variables: closure cells, globals, imports, names that may be unbound."""
 
 import sys
-from types import CellType, MethodType
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import Final
 
 from hovis.backend.assembler.encode import COPY, OP, POP_TOP, SWAP, Label
@@ -70,6 +70,31 @@ def _is_bound(value: Operand) -> bool:
 @chosen(ops.make_cell)
 def _make_cell(linear: StackCode, op: Op) -> Rule | None:
     return _MAKE_CELL if is_constant(op.args[0], ops.UNBOUND) or _is_bound(op.args[0]) else None
+
+
+def _load_function(linear: StackCode, op: Op) -> None:
+    code, namespace, name, _, defaults, _, _, *cells = op.args
+    linear.callee(FunctionType)
+    for value in (code, namespace, name, defaults):
+        linear.push(value)
+    for cell in cells:
+        linear.push(cell)
+    if cells:
+        linear.do(OP["BUILD_TUPLE"], len(cells), 1 - len(cells))
+    else:
+        linear.constant(None)
+
+
+_MAKE_FUNCTION: Final = Rule(lambda linear, op: linear.call(5), load=_load_function)
+
+
+@chosen(ops.make_function)
+def _make_function(linear: StackCode, op: Op) -> Rule | None:
+    """One with the qualified name of its code, and nothing that is set behind."""
+    code, _, _, qualname, _, named, annotations, *_ = op.args
+    made_of = known_value(code, CodeType)
+    plain = made_of is not None and known_value(qualname, str) == made_of.co_qualname
+    return _MAKE_FUNCTION if plain and is_constant(named, None) and is_constant(annotations, None) else None
 
 
 # ------------------------------------------------------------------------------------------------- variables
