@@ -24,7 +24,12 @@ class Mode(enum.Enum):
     END = 2
 
 
-MODE = Mode.RUN
+class Level(enum.IntEnum):
+    LOW = 0
+    HIGH = 1
+
+
+MODE, LEVEL = Mode.RUN, Level.LOW
 PAIR, LAST, CURRENT = (), [], {}
 
 
@@ -292,7 +297,7 @@ STEPS = [
     ("r = None", "r is None", "r = LATER.get('x')"), ("r = None", "not r", "r = r or LATER.get('x')"), ("r = 1", "'x' not in LATER", "r = 1"),
     ("r = None", "r is None", "try: r = LATER['x']\n  except KeyError: pass"), ("r = 1", "MODE is Mode.RUN", "r = 1"), ("r = 1", "not getattr(PLAIN, 'late', 0)", "r = 1"),
     ("r = None", "r is None", "for r in iter(lambda: STOP, True): k += 1\n  r = 1"), ("r = 1", "not any(list(LATER.values()))", "r = 1"),
-    ("r = 1", "not PAIR", "r = 1"), ("r = 1", "CURRENT is not LAST", "r = 1"), ("r = 1", "not ask()", "r = 1"), ("r = 1", "not isinstance(CURRENT, list)", "r = 1"),
+    ("r = 1", "not PAIR", "r = 1"), ("r = 1", "not LEVEL", "r = 1"), ("r = 1", "LEVEL < 1", "r = 1"), ("r = 1", "CURRENT is not LAST", "r = 1"), ("r = 1", "not ask()", "r = 1"), ("r = 1", "not isinstance(CURRENT, list)", "r = 1"),
     ("r = 0", "not r", "try: check()\n  except TimeoutError: r = 1"),
 ]
 
@@ -315,12 +320,12 @@ END, AGAIN = (lambda: put(STOP=True)), (lambda: put(STOP=False))
 
 
 def end_all():
-    put(STOP=True, MODE=Mode.END, PAIR=(1, 2), CURRENT=LAST, ask=yes)
+    put(STOP=True, MODE=Mode.END, LEVEL=Level.HIGH, PAIR=(1, 2), CURRENT=LAST, ask=yes)
     LATER["x"] = PLAIN.late = 1
 
 
 def all_again():
-    put(STOP=False, MODE=Mode.RUN, PAIR=(), CURRENT={}, ask=no)
+    put(STOP=False, MODE=Mode.RUN, LEVEL=Level.LOW, PAIR=(), CURRENT={}, ask=no)
     LATER.clear()
     vars(PLAIN).pop("late", None)
 

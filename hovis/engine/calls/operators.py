@@ -350,7 +350,8 @@ def truth(m: Machine, value: V, mode: str = "value") -> int | None:
         for name, model in (("__bool__", slot_protocols.truth_by_bool), ("__len__", slot_protocols.truth_by_len)):
             found = method(cls, name)
             if found is NOT_MODELLED:
-                return call_builtin(m, bool, [value], {}, mode)
+                told = _of_immutable_base(value, find(cls, name))
+                return call_builtin(m, bool, [value], {}, mode) if told is None else finish(m, told, mode)
             if found is not ABSENT:
                 return _enter(m, model, [Known(found), value], mode)
         return finish(m, Known(True, frozenset() if isinstance(value, Dyn) else value.labels), mode)
@@ -368,6 +369,15 @@ def truth(m: Machine, value: V, mode: str = "value") -> int | None:
             return finish(m, m.emit(operator.is_not, [value, Known(None)], type=Type(bool), effect=Effect.PURE, lost=value.lost), mode)
     return call_builtin(m, bool, [value], {}, mode)
 
+
+def _of_immutable_base(value: V, special: Any) -> Known | None:
+    """The truth of a known number, text or tuple of a class of the user's, as the class that it derives from tells it; None: it may tell another."""
+    if isinstance(value, Known) and type(special) is types.WrapperDescriptorType and special.__objclass__ in _IMMUTABLE_BASES:
+        return Known(bool(special(value.value)), value.labels)
+    return None
+
+
+_IMMUTABLE_BASES: Final = frozenset({int, float, complex, str, bytes, tuple, frozenset})
 
 _NONE: Final = Type(type(None))
 
