@@ -15,6 +15,7 @@ from hovis.ir import operations as ops
 from hovis.ir.model import Block, Effect, Function, Op, Operand, Param, callees, edges
 from hovis.lattice import AbstractValue, Const, Type, Union, inline_attributes
 from hovis.lattice import Any as AnyType
+from hovis.lattice.inspection import is_a
 
 #: Classes whose special methods do what is known of them.
 _PLAIN: Final = frozenset({object, list, dict, tuple, set, frozenset, int, float, bool, complex, str, bytes, bytearray, range})
@@ -161,7 +162,7 @@ def _reads(cls: type, name: str) -> bool:
     if name == "__hash__" or (name[2] == "i" and name not in _NOT_IN_PLACE):
         # as a key it is in the KeyError, and in the dict
         return False
-    return isinstance(found, WrapperDescriptorType | MethodDescriptorType | GetSetDescriptorType) and found.__objclass__ in _PLAIN
+    return is_a(found, WrapperDescriptorType | MethodDescriptorType | GetSetDescriptorType) and found.__objclass__ in _PLAIN
 
 
 _NOT_IN_PLACE: Final = ("__index__", "__iter__")
