@@ -204,9 +204,9 @@ class Jitted(Wrapper):
 
     def _paid(self) -> None:
         """A residual is worth what tracing has cost: what there was no time for is tried again when it is called."""
-        if self._unpaid:
+        self._unpaid = 0.0
+        if any(variant.trace.late for variant in self._variants.values()):
             with COMPILER:
-                self._unpaid = 0.0
                 self._variants = {key: variant for key, variant in self._variants.items() if not variant.trace.late}
                 self._by_types = by_types(self._variants, self._policy)
 

@@ -141,7 +141,7 @@ def _read_by_name(value: object) -> Iterator[tuple[str, Any]]:
     for slot in _slots(cls):
         try:
             yield "", slot.__get__(value)
-        except AttributeError:
+        except (AttributeError, TypeError):  # there is nothing in it, or it is one of another class
             continue
     for name in _names(cls):
         held = read(value, name, ABSENT) if can_read(cls, name) else ABSENT

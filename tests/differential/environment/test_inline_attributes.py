@@ -383,7 +383,7 @@ def test_arguments_are_told_from_dictionaries_that_were_made_later():
     class Aliased:
         __slots__ = ("__dict__", "own")
 
-    Aliased.other = vars(Aliased)["own"]
+    Aliased.other, Aliased.another = vars(Aliased)["own"], vars(Slots)["a"]
     for value in (Point(1), Aliased()):
         value.x = value.tmp = 1
         if type(value) is Aliased:
