@@ -14,6 +14,7 @@ import hovis
 from hovis.errors import SpecError
 from tests.differential.harness.compare import Outcome, TookTooLong, difference, observe
 from tests.differential.harness.program import Program
+from tests.differential.harness.unwatched_loops import unwatched_loops
 
 TRACED_IN = 5.0      # seconds; far more than any of these programs should take
 RUN_IN = 5.0
@@ -126,6 +127,8 @@ def _residual(program: Program, wanted: list[Outcome], way: str) -> Failure | No
             if failed:
                 return failed
             residual = made[0]
+            if way == "specialize" and (loops := unwatched_loops(residual.__code__)):
+                return Failure("a loop in which nobody looks for signals", f"{loops}")
             trace = residual.args[0] if way == "evaluate" else residual.trace
             _count([trace])
         call = functools.partial(hovis.evaluate, residual.trace) if way == "specialize" and number and number == len(wanted) - 1 else residual
