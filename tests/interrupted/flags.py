@@ -362,7 +362,7 @@ WAYS = {"jit": hovis.jit, "specialize": lambda fn: hovis.specialize(fn, int), "x
 def main(ways):
     for number, (fn, stop, again) in enumerate(CASES):
         for way in ways:
-            if way == "specialize" and fn.__name__.startswith(("by_variable_5", "by_variable_8")):
+            if way == "specialize" and fn.__name__.startswith(("by_variable_5", "by_variable_8", "by_exception")):
                 continue    # it may end otherwise, and what specialize reads it relies upon
             again()
             residual = WAYS[way](fn)
