@@ -42,8 +42,6 @@ from hovis.transforms import interpreter
 #: More instructions, and more time, than any trace comes to.
 MOST_FUEL: Final = 1 << 60
 MOST_SECONDS: Final = 1e9
-#: Instructions that a trace that is asked for may interpret to begin with: with more of them, libraries of PyPI were traced longer, and to nothing quicker.
-FUEL: Final = 150_000
 #: What is static and seldom written to through an argument; such a write is an opaque call.
 _NEVER_PASSED: Final = (type, types.ModuleType, types.FunctionType, types.CellType, tuple, frozenset)
 #: Of how many losses an error speaks.
@@ -72,7 +70,7 @@ class Options:
         library: Library | None = None,
         passes: Any = "default",
         strict: bool | str = False,
-        fuel: int = FUEL,
+        fuel: int = engine.FUEL,
         frozen: bool = True,
         known_sizes: bool = False,
         annotations: bool = False,

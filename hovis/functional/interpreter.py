@@ -6,7 +6,6 @@ from typing import Any
 from hovis.backend.entry import prologue
 from hovis.base import pytree
 from hovis.base.function_wrapper import take_names
-from hovis.engine.trace import FUEL
 from hovis.errors import SpecError
 from hovis.front import tracing
 from hovis.front.jit import Jitted
@@ -96,7 +95,7 @@ class _Eager(Jitted):
     """Traces of a function, kept by what its arguments are, down to their leaves."""
 
     def __init__(self, interpreted: Interpreted) -> None:
-        super().__init__(interpreted.fn, (), tracing.Options(frozen=False, fuel=FUEL))
+        super().__init__(interpreted.fn, (), tracing.Options(frozen=False))
         self.interpreter = interpreted.interpreter
 
     def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Key:

@@ -16,7 +16,6 @@ from hovis.engine.machine.machine import Machine
 from hovis.engine.state.budget import LEAVABLE
 from hovis.engine.state.type_lookup import bound_parts
 from hovis.engine.state.values import Dyn, Known
-from hovis.engine.trace import FUEL
 from hovis.front import tracing
 from hovis.front.jit import Jitted
 from hovis.front.jit_cache.cache_keys import Key, is_alike
@@ -187,7 +186,7 @@ class Eager(Jitted):
                 return derived(how, fn, data, args, kwargs)
 
         EAGER.add(call.__code__)
-        super().__init__(call, (), tracing.Options(frozen=False, fuel=FUEL))
+        super().__init__(call, (), tracing.Options(frozen=False))
 
     def traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tracing.Trace | None:
         """The Trace of the residual that does calls with arguments like these."""

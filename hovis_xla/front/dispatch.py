@@ -19,7 +19,6 @@ from hovis.base import gc_pause, interrupts
 from hovis.base.deadline import OutOfTime
 from hovis.base.once import COMPILER, in_turn
 from hovis.engine.state.type_lookup import ENTERED_THROUGH
-from hovis.engine.trace import FUEL
 from hovis.errors import TraceError
 from hovis.front import tracing
 from hovis.front.autotuner import Spending
@@ -74,7 +73,7 @@ class Jitted(PythonJitted):
     def __init__(
         self, fn: Callable[..., Any], static: tuple[str, ...], exact: bool, strict: bool, target: str | None, watch: Interpreter | None, seconds: float | None,
     ) -> None:  # fmt: skip
-        super().__init__(fn, static, tracing.Options(strict="whole" if strict else False, frozen=False, fuel=FUEL, known_sizes=True, seconds=seconds))
+        super().__init__(fn, static, tracing.Options(strict="whole" if strict else False, frozen=False, known_sizes=True, seconds=seconds))
         self._exact = exact
         self._strict = strict
         self._chosen = target

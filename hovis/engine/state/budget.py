@@ -10,7 +10,7 @@ from hovis.base import deadline, once
 from hovis.engine.state.specialization_tables import GiveUp, Tables
 
 #: What of the fuel each attempt may use; the first one is what most traces need, the later ones know less each time.
-SHARES: Final = (0.36, 0.24, 0.16, 0.16, 0.3)
+SHARES: Final = (0.36, 0.16, 0.08, 0.08, 0.08)
 #: What of the time that is left each attempt may use; the rest is for what is made of the trace.
 TIMES: Final = (0.5, 0.3, 0.3, 0.3, 0.5)
 #: What of its share and its time the first attempt has where it is known which callees cost too much: these are not to be tried in vain again.
