@@ -54,7 +54,7 @@ EVERYWHERE = ("differential/random/test_regressions", "differential/random/test_
 #: or of many derivatives, where Python's version hardly matters.
 ONCE = (
     "cpython/", "docs/test_examples", "transforms/grad/test_aliasing", "transforms/grad/test_derivative_table", "transforms/grad/test_learning", "transforms/other/test_composed",
-    "transforms/other/test_trees_and_names", "transforms/vmap/test_lanes", "unit/backend/test_builtin_names", "unit/engine/test_self_interpretation",
+    "transforms/other/test_trees_and_names", "transforms/vmap/test_lanes", "unit/backend/test_builtin_names", "unit/backend/test_unwatched_loops", "unit/engine/test_self_interpretation",
     "unit/front/test_cli_processes", "unit/front/test_function_arguments", "unit/front/test_house",
     "xla/front/test_size_buckets", "xla/hlo/test_dot_layout", "xla/loops/test_driver", "xla/loops/test_native_loops", "xla/loops/test_unrolling", "xla/lowering/test_builtins",
     "xla/memory/test_growing", "xla/memory/test_list_traversal", "xla/memory/test_masks", "xla/memory/test_memory", "xla/memory/test_read_only", "xla/memory/test_windows",
