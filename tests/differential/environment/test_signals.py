@@ -13,6 +13,7 @@ import hovis
 from hovis.arguments.specs import Int
 from hovis.bytecode.decode import decode, exception_table
 from hovis.bytecode.normalize import LOOKS_BEFORE
+from hovis.front.jit import FUEL
 from hovis.ir.model import Invoke
 from hovis.ir.operations import poll
 from tests.differential.harness import checking
@@ -65,7 +66,8 @@ def test_alarms_at_any_moment():
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 @pytest.mark.parametrize("theme", ["threads", "forks"])
-def test_programs_that_start_others(theme):
+def test_programs_that_start_others(theme, monkeypatch):
+    monkeypatch.setattr(checking, "FUEL", FUEL)  # with more, thread pools are traced for seconds
     for seed in range(int(2 * MORE)):
         program = draw(Seeded(f"{theme} {seed}"), theme)
         try:

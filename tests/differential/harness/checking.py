@@ -179,7 +179,7 @@ def _compared(program: Program, outcome: Outcome, run: Any, lines: bool) -> Fail
     try:
         got = run()
     except TookTooLong:
-        return Failure("hang", "the residual runs on")
+        return Failure("hang", "a call takes longer than its seconds: the residual runs on, or, under a jit, is traced for as long")
     except SpecError:      # evaluate takes only what fits
         raise Unfit("arguments that do not fit") from None
     except Exception as error:      # hovis' own
