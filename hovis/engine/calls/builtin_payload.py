@@ -31,7 +31,7 @@ LOOKS: Final[dict[Any, tuple[str, ...]]] = {
 }  # fmt: skip
 
 #: What takes ints by PyNumber_Index, which asks no int.
-_INDEXERS: Final = frozenset({range, chr, bin, hex, oct})
+INDEXERS: Final = frozenset({range, chr, bin, hex, oct})
 _BY_INDEX: Final = frozenset({list, tuple, str, bytes, range})
 
 #: What goes through its first argument.
@@ -157,7 +157,7 @@ def looked_at(m: Machine, fn: Any, args: list[V]) -> list[V] | None:
         # with a specification text is not asked for
         inside = plain(m, args[0], ("__format__",))
         return None if inside is None else [inside, args[1]]
-    if fn in _INDEXERS:
+    if fn in INDEXERS:
         given = [_int(m, a) for a in args]
         return given if any(a is not x for a, x in zip(args, given, strict=True)) else None
     names = LOOKS.get(fn) or (("__iter__",) if fn in STEPPERS else None)

@@ -30,7 +30,7 @@ MAX_MEMBERS: Final = 16
 
 def call_builtin(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
     """A callable without Python code: as the library says, or left as a call."""
-    args = enums.taken(fn, args)
+    args = enums.taken(m, fn, args)
     status = by_library(m, fn, args, kwargs, mode)
     if status is NOT_MINE:
         return finish(m, opaque(m, fn, args, kwargs), mode)

@@ -11,6 +11,7 @@ from types import MethodDescriptorType
 from typing import Any, Final
 
 from hovis.base import interrupts
+from hovis.engine.calls.builtin_payload import INDEXERS
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.type_lookup import find, is_python_class
 from hovis.engine.state.values import STRONG, Known, V
@@ -145,13 +146,17 @@ def base_of(held: object) -> type | None:
     return next((base for base in _PLAIN if issubclass(kind, base)), None)
 
 
+def _class_of_operand(m: Machine, value: V) -> type | None:
+    """The class of an operand, the builtin one of a known number or text of a derived class; None: it is not known."""
+    return (base_of(value.value) if isinstance(value, Known) else None) or m.class_of(value)
+
+
 def plain_operands(m: Machine, fn: Any, args: list[V]) -> list[V] | None:
     """The operands, known objects of derived classes as the plain values that they are to fn; None: there are none."""
     bases = [base_of(a.value) if isinstance(a, Known) else None for a in args]
     if not any(bases):
         return None
-    classes = [base or m.class_of(a) for a, base in zip(args, bases, strict=True)]
-    names = _names(fn, classes)
+    names = _names(fn, [_class_of_operand(m, a) for a in args])
     if names is None:
         return None
     found: list[V] = []
@@ -172,6 +177,8 @@ def _names(fn: Any, classes: list[Any]) -> tuple[str, ...] | None:
     if fn in _COMPARED:
         alike = all(c in _NUMBERS for c in classes) or classes == [str, str]
         return _COMPARED[fn] if alike or (fn in (operator.eq, operator.ne) and all(c in ATOMS for c in classes)) else None
+    if fn is bool:
+        return "__bool__", "__len__"
     if fn in _UNARY:
         return (_UNARY[fn],) if classes[0] in _NUMBERS else None
     if fn in _ARITHMETIC and all(c in _NUMBERS for c in classes):
@@ -185,15 +192,17 @@ def _names(fn: Any, classes: list[Any]) -> tuple[str, ...] | None:
     return None
 
 
-def taken(fn: Any, args: list[V]) -> list[V]:
+def taken(m: Machine, fn: Any, args: list[V]) -> list[V]:
     """The arguments of a builtin as it takes them: a known object of a class derived from numbers or strings as the plain one."""
+    if (fn is divmod or fn is pow) and not all(_class_of_operand(m, a) in _NUMBERS for a in args):
+        return args  # a complaint names the classes
     found = args
     for k, value in enumerate(args):
         base = base_of(value.value) if isinstance(value, Known) else None
         if base is None:
             continue
         method = k == 0 and type(fn) is MethodDescriptorType and fn.__objclass__ is base and not fn.__name__.startswith("__")
-        if method or (base in _NUMBERS and any(fn is one for one in _TAKING)):
+        if method or (base in _NUMBERS and any(fn is one for one in _TAKING) and (base is int or not any(fn is one for one in INDEXERS))):
             assert isinstance(value, Known)
             held = plain(value.value, base, () if method else tuple(n for n in _AS_NUMBERS if n in base.__dict__))
             if held is not None:

@@ -47,8 +47,10 @@ INPLACE: Final[dict[Any, Any]] = {
     operator.iand: operator.and_, operator.ior: operator.or_, operator.ixor: operator.xor,
     operator.ilshift: operator.lshift, operator.irshift: operator.rshift,
 }  # fmt: skip
-#: Builtin classes whose operators answer NotImplemented to a class that they do not know.
-MODEST: Final = frozenset({int, float, bool, complex, type(None)})
+#: Builtin classes whose operators answer NotImplemented to a class that they do not know: those that they do, with what derives from them.
+MODEST: Final[dict[type, tuple[type, ...]]] = {
+    bool: (int,), int: (int,), float: (int, float), complex: (int, float, complex), type(None): (type(None),),
+}
 
 
 def operate(m: Machine, fn: Any, args: list[V], mode: str = "value") -> int | None:
@@ -204,7 +206,7 @@ def _candidate(cls: type, name: str, other: type) -> Any:
     found = find(cls, name)
     if type(found) is FUNCTION:
         return found
-    if found is ABSENT or (cls in MODEST and is_python_class(other) and not issubclass(other, cls)):
+    if found is ABSENT or (cls in MODEST and is_python_class(other) and not issubclass(other, MODEST[cls])):
         return None
     if type(found) is types.WrapperDescriptorType and found.__objclass__ is object:
         return _unequal(cls) if name == "__ne__" else None
@@ -327,7 +329,7 @@ def _inplace(m: Machine, fn: Any, args: list[V], classes: list[Any], mode: str) 
 def truth(m: Machine, value: V, mode: str = "value") -> int | None:
     """``bool(value)`` (PyObject_IsTrue)."""
     value = m.resolve(value)
-    value = builtin_payload.plain(m, value, ("__bool__", "__len__")) or value
+    value = builtin_payload.plain(m, value, ("__bool__", "__len__")) or (enums.plain_operands(m, bool, [value]) or [value])[0]
     if isinstance(value, Known) and (type(value.value) in ATOMS or type(value.value) in (tuple, frozenset)):
         if value.value is NotImplemented:      # which warns
             return finish(m, m.emit(bool, [value], type=Type(bool), effect=Effect.OPAQUE), mode)
@@ -350,8 +352,7 @@ def truth(m: Machine, value: V, mode: str = "value") -> int | None:
         for name, model in (("__bool__", slot_protocols.truth_by_bool), ("__len__", slot_protocols.truth_by_len)):
             found = method(cls, name)
             if found is NOT_MODELLED:
-                told = _of_immutable_base(value, find(cls, name))
-                return call_builtin(m, bool, [value], {}, mode) if told is None else finish(m, told, mode)
+                return call_builtin(m, bool, [value], {}, mode)
             if found is not ABSENT:
                 return _enter(m, model, [Known(found), value], mode)
         return finish(m, Known(True, frozenset() if isinstance(value, Dyn) else value.labels), mode)
@@ -369,15 +370,6 @@ def truth(m: Machine, value: V, mode: str = "value") -> int | None:
             return finish(m, m.emit(operator.is_not, [value, Known(None)], type=Type(bool), effect=Effect.PURE, lost=value.lost), mode)
     return call_builtin(m, bool, [value], {}, mode)
 
-
-def _of_immutable_base(value: V, special: Any) -> Known | None:
-    """The truth of a known number, text or tuple of a class of the user's, as the class that it derives from tells it; None: it may tell another."""
-    if isinstance(value, Known) and type(special) is types.WrapperDescriptorType and special.__objclass__ in _IMMUTABLE_BASES:
-        return Known(bool(special(value.value)), value.labels)
-    return None
-
-
-_IMMUTABLE_BASES: Final = frozenset({int, float, complex, str, bytes, tuple, frozenset})
 
 _NONE: Final = Type(type(None))
 

@@ -1,10 +1,16 @@
 """Instances of subclasses of builtins in all that builtins and syntax do with them, beside CPython."""
 
 import copy
+import enum
+import itertools
 import json
 import operator
 import pickle
+import random
 
+import pytest
+
+import hovis
 from tests.differential.harness.splitting import Programs, check
 
 program = Programs()
@@ -292,3 +298,75 @@ def own_iteration(x):
 @program.parametrize
 def test_as_cpython(fn, call, split, fallback):
     check(fn, call, split, fallback)
+
+
+# ------------------------------------------------------------------------------------------- known objects of derived classes
+
+
+class Derived(int):
+    pass
+
+
+class Reflecting(int):
+    def __radd__(self, other):
+        return "radd"
+
+    def __bool__(self):
+        return False
+
+    def __index__(self):
+        return 7
+
+
+class Empty(float):
+    def __len__(self):
+        return 0
+
+
+class Text(str):
+    def __mod__(self, other):
+        return "mod"
+
+
+class Level(enum.IntEnum):
+    LOW = 0
+    HIGH = 2
+
+
+class Bits(enum.IntFlag):
+    P = 1
+    Q = 2
+
+
+KNOWN = [Derived(3), Reflecting(4), Empty(2.5), Empty("nan"), Empty(-0.0), Text("a%s"), type("Pair", (tuple,), {})((1, 2)), type("Turn", (complex,), {})(1j),
+         Level.LOW, Level.HIGH, Bits.P, True, 5, 2.0, "x", (1,)]  # fmt: skip
+EXPRESSIONS = """a + b; a - b; a * b; a / b; a // b; a % b; a ** b; a < b; a == b; a != b; a >= b; a & b; a | b; a ^ b; a << b; a and b; divmod(a, b); [a, b].index(b)
+a in (1, 2, b); {a: 1}.get(b); f"{a}{b}"; max(a, b); sum([a, b]); sorted([a, b]); pow(a, b, 5); (0, 1, 2, 3, 4, 5, 6, 7, 8)[a]; str(a); repr(a); hash(a); bool(a); not a; -a; +a
+abs(a); ~a; int(a); float(a); len(a); a is b; type(a); isinstance(a, int); round(a); range(a); bin(a); "%d" % a; format(a, ""); a.real; a.name; a[0]; list(a); chr(a); complex(a)"""
+
+
+def told(call):
+    try:
+        return type(found := call(1)).__name__, repr(found)
+    except Exception as error:
+        return type(error).__name__, str(error)
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS.replace("\n", "; ").split("; "))
+def test_known_objects_of_derived_classes(expression):
+    """2.0 + Reflecting(4) is 6.0: a float knows what derives from int; a complaint names the classes of the operands."""
+    draw = random.Random(expression)
+    for a, b in draw.sample(list(itertools.product(KNOWN, repeat=2)), 24):
+        scope = {"a": a, "b": b}
+        exec(f"def f(n): return {expression}", scope)
+        for residual in (hovis.specialize(scope["f"], int), hovis.jit(scope["f"])):
+            assert told(residual) == told(scope["f"]), (a, b)
+
+
+def test_numbers_that_know_each_other():
+    def f(n):
+        return 2.0 + four, True & bit, 1j * three, 2 + four, not level
+
+    four, bit, three, level = Reflecting(4), Bits.P, Derived(3), Level.LOW
+    want = (6.0, 1, 3j, "radd", True)
+    assert told(hovis.specialize(f, int)) == told(hovis.jit(f)) == told(f) == ("tuple", repr(want))
