@@ -30,6 +30,7 @@ from hovis.front.jit_cache import nested_jit
 from hovis.front.jit_cache.cache_keys import DYNAMIC, KNOWN, WIDE, Key, Path, by_types, constant, key_of, part_at, spec_of, variable
 from hovis.front.jit_cache.call_places import Places, names_of, signature_of
 from hovis.front.jit_cache.recursion import may_recur
+from hovis.front.jit_cache.trace_time import TraceTime
 from hovis.front.jit_cache.variants import Variant
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import Const
@@ -45,11 +46,6 @@ FUEL: Final = 60_000
 VALUES: Final = 8
 #: The same, once tracing the function has taken longer than it may: what is known does not help enough.
 FEW_VALUES: Final = 2
-#: What of its time tracing may take for other arguments, once it has taken all of it in vain; and how often that much may be lost in all.
-FURTHER: Final = 0.1
-LOSSES: Final = 2
-#: All traces of a function together may take so many times what one may, as long as no residual has won against the function itself.
-UNPAID: Final = 1.0
 #: Changes of one thing in the environment, before it is read at run time.
 PATIENCE: Final = 4
 
@@ -99,8 +95,8 @@ class Jitted(Wrapper):
     pays_for_traces = True
 
     __slots__ = (
-        "__dict__", "__weakref__", "_by_itself", "_by_types", "_failed", "_function", "_hopeless", "_in_contest", "_longer", "_lost", "_made", "_noted",
-        "_options", "_policy", "_seen", "_signature", "_static", "_unpaid", "_variants",
+        "__dict__", "__weakref__", "_by_itself", "_by_types", "_failed", "_function", "_hopeless", "_in_contest", "_longer", "_made", "_noted",
+        "_options", "_policy", "_seen", "_signature", "_static", "_trace_time", "_variants",
     )  # fmt: skip
 
     def __init__(self, fn: Any, static: tuple[str, ...], options: tracing.Options) -> None:
@@ -125,10 +121,7 @@ class Jitted(Wrapper):
         self._made = 0
         #: has tracing it taken longer than it may?
         self._hopeless = False
-        #: seconds of work of which nothing came
-        self._lost = 0.0
-        #: seconds of work that residuals have taken to make of which none has won yet
-        self._unpaid = 0.0
+        self._trace_time = TraceTime()
         #: so many calls go to the function itself before one is looked at; and how many more the next time
         self._by_itself = 0
         self._longer = STAYS
@@ -204,7 +197,7 @@ class Jitted(Wrapper):
 
     def _paid(self) -> None:
         """A residual is worth what tracing has cost: what there was no time for is tried again when it is called."""
-        self._unpaid = 0.0
+        self._trace_time.paid()
         if any(variant.trace.late for variant in self._variants.values()):
             with COMPILER:
                 self._variants = {key: variant for key, variant in self._variants.items() if not variant.trace.late}
@@ -265,20 +258,11 @@ class Jitted(Wrapper):
         self._noted = noted
 
     def _in_time(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
-        """A variant, made in the time that there is for it; what has taken much of that in vain gets little for other arguments, and then none."""
-        seconds = self._options.limit(1)
-        tried = self._lost > FURTHER * seconds
-        start, more = deadline.clock(), 1.0 if not tried else FURTHER if self._lost < LOSSES * seconds else 0.0
-        if seconds:
-            more = min(more, max(UNPAID - self._unpaid / seconds, FURTHER))
-        before = f"for other arguments took longer than {seconds:g} s of work" if tried else ""
-        with deadline.within(seconds * more, before), traces.at_work(self._function, self._options):
+        """A variant, made in the time that there is for it."""
+        start, limit = deadline.clock(), self._options.limit(1)
+        with deadline.within(self._trace_time.left(limit), self._trace_time.why(limit)), traces.at_work(self._function, self._options):
             made = self._variant(args, kwargs)
-        took = deadline.clock() - start
-        if made.in_vain:
-            self._lost += took
-        elif self.pays_for_traces and made.contest is not None:
-            self._unpaid += took
+        self._trace_time.spent(deadline.clock() - start, made.in_vain, self.pays_for_traces and made.contest is not None)
         return made
 
     def _variant(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:

@@ -313,9 +313,8 @@ def _followed(fn: Any, function: types.FunctionType, signature: Signature, chose
     """The Trace of a Python function; GiveUp or OutOfTime with the reason if there is none."""
     deadline.check()
     try:
-        result = engine.run(
-            function, signature.parts, chosen.library, PACKAGE, chosen.fuel, chosen.frozen, chosen.known_sizes, chosen.volatile, learned=chosen.expensive
-        )
+        how = chosen.fuel, chosen.frozen, chosen.known_sizes, chosen.volatile
+        result = engine.run(function, signature.parts, chosen.library, PACKAGE, *how, learned=chosen.expensive)
     except OutOfFuel as out:
         raise OutOfTime(deadline.why()) if out.late else out from None
     except (RecursionError, AssertionError, LookupError, TypeError, ValueError, AttributeError) as error:

@@ -66,7 +66,8 @@ class Jitted(PythonJitted):
     are its own; where none is, the key of the arguments decides.
     """
 
-    pays_for_traces = False  # but by what calls without have saved (Spending)
+    #: What may be spent on traces is told by the calls that went without (Spending).
+    pays_for_traces = False
 
     __slots__ = ("_by_head", "_chosen", "_exact", "_families", "_open", "_quick", "_spending", "_strict", "_watch")
 

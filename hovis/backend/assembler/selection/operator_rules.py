@@ -184,7 +184,7 @@ _MAKE_OBJECT: Final = Rule(lambda linear, op: None, load=_load_object)
 def _object(linear: StackCode, op: Op) -> Rule | None:
     """Of a class that stores attributes as all objects do."""
     names = known_value(op.args[1], tuple)
-    if not isinstance(op.args[0], Const) or not all(type(name) is str and name.isidentifier() for name in names or ()):
+    if not isinstance(op.args[0], Const) or names is None or not all(type(name) is str and name.isidentifier() for name in names):
         return None
     return _MAKE_OBJECT if inline_attributes.in_class(constant_of(op.args[0]), "__setattr__") is object.__setattr__ else None
 
