@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from hovis.base.function_wrapper import Wrapper
 from hovis.ir import operations
-from hovis.lattice.inspection import attribute, is_a
+from hovis.lattice.inspection import attribute, bound_to, is_a
 
 #: Binary operators and comparisons, which print as their symbol in parentheses.
 SYMBOLS: Final[dict[Any, str]] = {
@@ -154,7 +154,7 @@ def name_of(value: object) -> str | None:
         return value.__name__
     if type(value) in _OPERATORS and (symbol := SYMBOLS.get(value)) is not None:
         return f"({symbol})"
-    bound = attribute(value, "__self__")
+    bound = bound_to(value)
     if bound is not None and not isinstance(bound, types.ModuleType):
         return _bound_name(value, bound)
     if not is_named(value):

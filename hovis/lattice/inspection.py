@@ -1,7 +1,7 @@
 """Look at values of the user's without running any code of theirs."""
 
-from types import FunctionType, UnionType
-from typing import Any, TypeGuard, TypeVar, overload
+from types import BuiltinMethodType, FunctionType, MethodType, MethodWrapperType, UnionType
+from typing import Any, Final, TypeGuard, TypeVar, overload
 
 _T = TypeVar("_T")
 
@@ -34,3 +34,17 @@ def attribute(value: object, name: str, default: Any = None) -> Any:
         if "__getattr__" in hooks or isinstance(hooks.get("__getattribute__"), FunctionType):
             return default
     return getattr(value, name, default)
+
+
+_BOUND: Final = (MethodType, BuiltinMethodType, MethodWrapperType)
+
+
+def bound_to(value: Any) -> Any:
+    """The object that a method is bound to, the module of a builtin function; None: value is neither.
+
+    A function may have an attribute ``__self__`` as well, of which it need not say the truth.
+
+    >>> bound_to([3].append), bound_to(len).__name__, bound_to(bound_to)
+    ([3], 'builtins', None)
+    """
+    return value.__self__ if is_a(value, _BOUND) else None

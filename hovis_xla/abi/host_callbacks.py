@@ -21,7 +21,7 @@ from hovis.front.kernels.primitives import Kept
 from hovis.ir import operations
 from hovis.ir.model import Effect, Op
 from hovis.lattice import AbstractValue, Partial, Union
-from hovis.lattice.inspection import is_a
+from hovis.lattice.inspection import bound_to, is_a
 from hovis.library.numpy.rules.ufuncs import OPERATORS
 from hovis_xla.abi.bailout import to_python
 from hovis_xla.abi.primitive_results import MOST_PARTS, Tree, promised
@@ -281,7 +281,7 @@ def is_hostable(callee: Any, op: Op | None) -> bool:
             return True
     except TypeError:
         return False
-    if isinstance(callee, np.ufunc) or isinstance(getattr(callee, "__self__", None), np.ufunc):
+    if isinstance(callee, np.ufunc) or isinstance(bound_to(callee), np.ufunc):
         return True
     module = getattr(callee, "__module__", None) or getattr(getattr(callee, "__objclass__", None), "__module__", None) or ""
     return module.split(".")[0] not in ("", "hovis", "hovis_xla", "builtins", "operator", "_operator")

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from hovis.engine.state.type_lookup import ENTERED_THROUGH
 from hovis.ir.operations import apply, apply_all, apply_positional
-from hovis.lattice.inspection import attribute
+from hovis.lattice.inspection import attribute, bound_to
 from hovis.library.numpy.adjoints import shadow_memory
 from hovis.library.standard import STANDARD
 from hovis.library.tables.derivatives import TABLE
@@ -63,7 +63,7 @@ def moves(callee: Any, args: tuple[Any, ...]) -> bool:
     if is_in(callee, _MOVING):
         looked_at = args[:1] if callee in _BY_FIRST else args[:2] if callee in _BY_BOTH else ()
         return not any(map(_is_numeric, looked_at))
-    own = attribute(callee, "__self__")
+    own = bound_to(callee)
     module = own.__name__ if isinstance(own, types.ModuleType) else attribute(callee, "__module__")
     if isinstance(module, str) and (module.startswith(_OPERATIONS) or module in _MODULES):
         return True
@@ -100,7 +100,7 @@ def unfolded(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Give
         if named.keys() & (double or {}).keys():
             return callee, args, kwargs
         return unfolded(function, (*values[:count], *star), {**named, **(double or {})})
-    if shadow_memory.is_ufunc(getattr(callee, "__self__", None)) and not isinstance(callee, type):
+    if shadow_memory.is_ufunc(bound_to(callee)) and not isinstance(callee, type):
         return getattr(type(callee.__self__), callee.__name__), (callee.__self__, *args), kwargs
     if callee is sum and args and type(args[0]) not in (list, tuple) and not _is_numeric(args[0]):
         return callee, (list(args[0]), *args[1:]), kwargs  # what its items are is looked at

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from hovis.errors import DerivativeError
 from hovis.ir.model import Location, Op
+from hovis.lattice.inspection import bound_to
 from hovis.library.numpy.adjoints import shadow_memory
 from hovis.library.numpy.adjoints.cotangents import alike
 from hovis.library.numpy.adjoints.tangents import added
@@ -177,7 +178,7 @@ class Tape:
         if callee is getattr and len(args) == 2 and type(args[0]) is Box and args[1] in RAW:
             advice = "np.lib.stride_tricks.sliding_window_view has one"
             raise DerivativeError(f"what is done by way of an array's {args[1]} has no derivative: {advice} ({self.place()})")
-        for holder in (*args[:1], getattr(callee, "__self__", None)):
+        for holder in (*args[:1], bound_to(callee)):
             if holder is not None and type(holder) is not Box:
                 self.holders[id(holder)] = holder
         if is_in(callee, CALLING):

@@ -1,4 +1,5 @@
 """hovis.explain, errors for people, show(guards=True), and traces in notebooks."""
+import functools
 import re
 import sys
 import xml.dom.minidom
@@ -242,3 +243,18 @@ def test_a_failure_of_hovis_itself_leaves_the_call_to_python(jit, monkeypatch):
     residual = jit(power) if jit is hovis.jit else jit(power, Int, Int)
     assert residual(3, 4) == 81
     assert "tracing failed: AssertionError: no such state" in str(hovis.explain(residual))
+
+
+def test_functions_that_say_what_they_are_bound_to():
+    """Some decorators give what they make the attributes of methods (networkx: the function itself)."""
+    def route(x):
+        return x + 1, sys._getframe(1).f_lineno
+    route.__self__ = route
+    hops = functools.wraps(route)(lambda x: (x + 2, sys._getframe(1).f_lineno))
+    hops.__self__ = route
+
+    def way(x):
+        return route(x), hops(x)
+    trace = hovis.trace(way, Int)
+    assert trace(1) == way(1)
+    assert "route" in str(hovis.explain(trace)) and "route" in str(trace) and "route" in trace.source()
