@@ -51,30 +51,28 @@ TESTS = Path(__file__).parent
 EVERYWHERE = ("differential/random/test_regressions", "differential/random/test_review", "differential/random/test_breaking", "differential/random/test_differential",
               "differential/environment/test_environment", "differential/harness/test_compare")
 #: Tests of compiled code that are many programs, each of them compiled; tests of text, of whole programs that are run in processes of their own,
-#: or of many derivatives, where Python's version hardly matters.
+#: or of derivatives, where Python's version hardly matters.
 ONCE = (
-    "cpython/", "docs/test_examples", "transforms/grad/test_aliasing", "transforms/grad/test_derivative_table", "transforms/grad/test_learning", "transforms/other/test_composed",
-    "transforms/other/test_trees_and_names", "transforms/vmap/test_lanes", "unit/backend/test_builtin_names", "unit/backend/test_unwatched_loops", "unit/engine/test_self_interpretation",
+    "cpython/", "transforms/", "unit/backend/test_builtin_names", "unit/backend/test_unwatched_loops", "unit/engine/test_self_interpretation",
     "unit/front/test_cli_processes", "unit/front/test_function_arguments", "unit/front/test_house",
     "xla/front/test_size_buckets", "xla/hlo/test_dot_layout", "xla/loops/test_driver", "xla/loops/test_native_loops", "xla/loops/test_unrolling", "xla/lowering/test_builtins",
     "xla/memory/test_growing", "xla/memory/test_list_traversal", "xla/memory/test_masks", "xla/memory/test_memory", "xla/memory/test_read_only", "xla/memory/test_windows",
     "xla/numpy/test_coverage", "xla/ops/test_higher_order", "xla/ops/test_linalg", "xla/processes/", "xla/programs/test_examples", "xla/programs/test_kernels",
-    "xla/programs/test_partition", "xla/random/test_control", "xla/random/test_loops", "xla/random/test_mixed", "xla/random/test_partition", "xla/random/test_scalars",
-    "xla/random/test_stores",
+    "xla/programs/test_partition", "xla/random/",
 )
 #: Tests of the same kind in files of which others run everywhere.
-ONCE_BY_NAME = ("test_notebooks", "test_residual")
+ONCE_BY_NAME = ("test_examples", "test_notebooks", "test_residual")
 
 
 def _pythons(item: pytest.Item) -> int:
-    """On how many of the three Pythons a test runs: on one; on 3.11 and one other, as 3.12 and 3.13 have one NumPy and one jaxlib; or on all.
+    """On how many of the three Pythons a test runs: on one, drawn by its name; on 3.11 and one other, as 3.12 and 3.13 have one NumPy and one jaxlib; or on all.
 
     Transforms are programs of their own, made of what is traced: what Python's version changes is tested where it is.
     """
     place = item.path.relative_to(TESTS).with_suffix("").as_posix()
     if place.startswith(ONCE) or getattr(item, "originalname", "") in ONCE_BY_NAME or (place.startswith("differential/") and place not in EVERYWHERE):
         return 1
-    return 2 if place.startswith(("xla/", "transforms/")) or place == "lattice/test_rules" else 3
+    return 2 if place.startswith("xla/") or place == "lattice/test_rules" else 3
 
 
 def _runs_here(item: pytest.Item) -> bool:
