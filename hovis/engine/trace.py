@@ -202,9 +202,8 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
     """Trace until what was learned while building the last objects is known from the beginning."""
     attempts = len(budget.SHARES)
     effort = engine.effort
-    effort.fuel, effort.share = fuel * budget.SHARES[0], fuel / FUEL
-    if engine.tables.expensive:
-        effort.fuel, effort.share = effort.fuel * budget.BRIEF, effort.share * budget.BRIEF
+    part = budget.BRIEF if engine.tables.expensive else 1
+    effort.begin(fuel * budget.SHARES[0] * part, fuel / FUEL * part, first=True)
     while True:
         effort.until = deadline.clock() + deadline.left() * budget.TIMES[-attempts] * (budget.BRIEF if engine.tables.expensive else 1)
         try:
@@ -224,8 +223,7 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
             if not budget.leave_expensive(engine.tables):
                 attempts = _with_less(engine, attempts - 1, out)
             share = budget.SHARES[-attempts]
-            effort.fuel, effort.spent, effort.covered = effort.steps + fuel * share, {}, set()
-            effort.share = fuel / FUEL * share / budget.SHARES[0]
+            effort.begin(fuel * share, fuel / FUEL * share / budget.SHARES[0])
             continue
         if engine.environment.frozen and _reads_less(engine, functions):
             continue
@@ -259,6 +257,8 @@ def _reads_less(engine: PythonEngine, functions: Sequence[Function]) -> bool:
 def _with_less(engine: PythonEngine, attempts: int, out: budget.OutOfFuel) -> int:
     """Let the next attempt know less; how many there are to be.  Raises out where there are no more."""
     if attempts > 1 and not _know_less(engine, str(out)):
+        if engine.effort.undissolved():
+            return attempts + 1     # there is nobody to blame: the first attempt again, with all of its share
         attempts = 1
     if attempts == 1:
         _know_least(engine, str(out))

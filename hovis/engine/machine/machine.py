@@ -348,9 +348,13 @@ class Machine(abc.ABC):
     def add(self, op: Op, land: "Landing | None" = None, within: "int | type | None" = None) -> None:
         """Append op to the block, or end the block with it if an exception out of it is caught here."""
         self.emitted += 1
+        self.effort.emitted += 1
         effect = op.effect._value_  # plain ints: operators of enums cost microseconds, and this runs for every op
         if effect & _MAY_WRITE:
-            if effect & _OPAQUE or finalizers.lets_go(op, within):
+            if effect & _OPAQUE:
+                self.effort.opaque += 1
+                finalizers.run(self)
+            elif finalizers.lets_go(op, within):
                 finalizers.run(self)
             else:
                 self.forget(False, within)

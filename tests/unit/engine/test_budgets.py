@@ -7,6 +7,8 @@ import pytest
 
 import hovis
 from hovis import Int
+from hovis.engine.state import budget
+from hovis.engine.state.specialization_tables import Tables
 
 
 def flags(n, true, test):
@@ -114,3 +116,30 @@ def test_in_the_last_attempt_no_states_are_told_apart():
         grid = np.random.default_rng(seed).integers(0, 2, (7, 7))
         (found, parts), (wanted, count) = trace(grid), labels(grid)
         assert parts == count and np.array_equal(found, wanted)
+
+
+def test_the_first_attempt_is_short_where_little_dissolves():
+    effort = budget.Effort(Tables())
+    effort.begin(100_000, 1.0, first=True)
+    effort.emitted, effort.opaque = 30, 10
+    assert effort.limit() == 100_000
+    effort.opaque = 11
+    assert effort.limit() == 25_000
+    effort.steps = 25_001
+    effort.begin(40_000, 1.0)
+    effort.emitted, effort.opaque = 30, 30
+    assert effort.limit() == 65_001
+    effort.begin(30_000, 1.0, first=True)
+    effort.emitted, effort.opaque = 30, 30
+    assert effort.limit() == 25_001 + budget.LEAST
+
+
+def test_what_nobody_else_is_to_blame_for_is_tried_all_the_same(monkeypatch):
+    """One long function without a call that could be left: it has all of the first attempt, though nothing of it dissolves."""
+    text = "def long(x, y):\n" + "".join(f"    if x.left({k}):\n        y += x.leaf({k})\n    else:\n        y -= x.first({k})\n" for k in range(60)) + "    return y\n"
+    namespace = {}
+    exec(text, namespace)
+    monkeypatch.setattr(budget, "LEAST", 100)
+    monkeypatch.setattr(budget, "UNDISSOLVED", 0.001)
+    trace = hovis.trace(namespace["long"], hovis.Any, Int)
+    assert not trace.fallback and trace.stats["instructions"] > 3 * budget.LEAST
