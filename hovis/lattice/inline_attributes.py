@@ -43,7 +43,8 @@ _BY_NAME: Final = frozenset({"setattr", "__setattr__"})
 _EXTENDED: Final = opcode.opmap["EXTENDED_ARG"]
 #: No class along the MRO, or no instance, has anything by that name.  (None may be the very value.)
 ABSENT: Final = object()
-_read: Final = object.__getattribute__
+#: Reads an attribute of an instance as ``object`` does, past the hooks of its class.
+plain: Final = object.__getattribute__
 _GENERIC: Final = object.__dict__["__getattribute__"]
 
 
@@ -78,7 +79,7 @@ def are_elsewhere(held: object, values: Sequence[object]) -> bool:
 
 def is_dict_of(held: object, value: object) -> bool:
     """Is it the dictionary of an instance that had none once?"""
-    return not is_inline(value) and _read(value, "__dict__") is held
+    return not is_inline(value) and plain(value, "__dict__") is held
 
 
 def listed(value: object) -> dict[str, Any] | None:
@@ -121,10 +122,10 @@ def read(value: object, name: str, default: Any) -> Any:
     """
     held = in_class(type(value), name)
     if held is not ABSENT:
-        found = _read(value, name)
-        return default if binds(held) and found is not _read(value, name) else found
+        found = plain(value, name)
+        return default if binds(held) and found is not plain(value, name) else found
     try:
-        return _read(value, name)
+        return plain(value, name)
     except AttributeError:
         return default
 

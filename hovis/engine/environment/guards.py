@@ -54,6 +54,7 @@ class Probe(NamedTuple):
     how      item: ``holder[name] is value``        absent: ``name not in holder``
              attribute: ``holder.name is value``    class: ``type(holder) is value``    kind: ``type(holder[name]) is value``
              bound: ``holder.name is not holder.name``, as it is for a method of the class
+             plain attribute, plain bound: the same, read by ``object.__getattribute__`` past the hooks of the class
     """
 
     how: str
@@ -153,11 +154,10 @@ def _probes(guard: Guard) -> list[Probe] | None:
 def _own_attribute(holder: Any, name: str, value: object) -> list[Probe] | None:
     """What an instance has, where its class lets it be read as it is: that the class has not changed is tested before."""
     cls = type(holder)
-    if not name.isidentifier() or inline_attributes.has_hook(cls):
-        return None
+    how = "" if name.isidentifier() and not inline_attributes.has_hook(cls) else "plain "
     if value is not UNBOUND:
-        return [Probe("attribute", holder, name, value)]
-    return [Probe("bound", holder, name, None)] if inline_attributes.binds(inline_attributes.in_class(cls, name)) else None
+        return [Probe(how + "attribute", holder, name, value)]
+    return [Probe(how + "bound", holder, name, None)] if inline_attributes.binds(inline_attributes.in_class(cls, name)) else None
 
 
 def _item(held: dict[Any, Any], key: Any, value: object) -> Probe:
@@ -209,6 +209,11 @@ class _Writer:
             self.tests.append(self.same(f"{self.name(holder)}.{name}", value))
         elif how == "bound":
             self.tests.append(f"{self.name(holder)}.{name} is not {self.name(holder)}.{name}")
+        elif how == "plain attribute":
+            self.tests.append(self.same(f"{self.name(inline_attributes.plain)}({self.name(holder)}, {at})", value))
+        elif how == "plain bound":
+            read = f"{self.name(inline_attributes.plain)}({self.name(holder)}, {at})"
+            self.tests.append(f"{read} is not {read}")
         else:
             self.tests.append(f"type({self.name(holder)}) is {self.name(value)}")
 

@@ -410,3 +410,46 @@ def test_large_containers_are_not_gone_through():
     held.extra = 1
     assert not inline_attributes.is_inline(held)
     assert hovis.jit(lambda n: held.read(n))(2) == 3
+
+
+HOOKS = {
+    "__getattr__": lambda self, name: ASKED.append(name) or 7,
+    "__getattribute__": lambda self, name: object.__getattribute__(self, name),
+}
+ASKED = []
+
+
+def _set_rate(thing): thing.rate = 4
+def _set_method(thing): thing.method = lambda: 5
+def _lose_rate(thing): del thing.rate
+def _property(thing): type(thing).rate = property(lambda self: 8)
+def _class_attribute(thing): type(thing).other = 9
+def _hook(thing): type(thing).__getattr__ = lambda self, name: 10
+def _another_class(thing): thing.__class__ = type("Another", (type(thing),), {"rate": property(lambda self: 11)})
+
+
+@pytest.mark.parametrize("change", [None, _set_rate, _set_method, _lose_rate, _property, _class_attribute, _hook, _another_class])
+@pytest.mark.parametrize("hook", HOOKS)
+def test_what_changes_while_attributes_past_hooks_are_relied_upon(hook, change):
+    """Guards of attributes read past the hooks of a class: in residuals, behind calls of unknown code, and at the next call."""
+    def outcome(wrap):
+        thing = type("Thing", (), {"method": lambda self: 1, hook: HOOKS[hook]})()
+        thing.rate = 3
+
+        def read(act):
+            before = thing.rate, thing.method()
+            act()
+            return before, thing.rate, thing.method(), getattr(thing, "other", None)
+
+        fn = wrap(read)
+
+        def called(act):
+            try:
+                return fn(act)
+            except AttributeError as error:
+                return str(error)
+
+        ASKED.clear()
+        return [called(lambda: None), called(lambda: None), called((lambda: change(thing)) if change else (lambda: None)), called(lambda: None), list(ASKED)]
+
+    assert outcome(hovis.jit) == outcome(lambda fn: fn)

@@ -10,7 +10,7 @@ from hovis.backend.assembler.encode import OP, Label
 from hovis.backend.assembler.selection.stack_code import Item, StackCode
 from hovis.ir import operations as ops
 from hovis.ir.model import Op, Operand
-from hovis.lattice import Const
+from hovis.lattice import Const, inline_attributes
 
 #: More tests than this in one place are made by a call.
 MOST: Final = 8
@@ -96,10 +96,11 @@ def _compare(linear: StackCode, how: str, holder: Any, name: Any, value: Any) ->
     elif how == "attribute":
         linear.constant(holder)
         linear.attribute(name)
-    elif how == "bound":
-        for _ in range(2):
-            linear.constant(holder)
-            linear.attribute(name)
+    elif how == "plain attribute":
+        _read(linear, how, holder, name)
+    elif how in ("bound", "plain bound"):
+        _read(linear, how, holder, name)
+        _read(linear, how, holder, name)
         linear.do(OP["IS_OP"], 1, -1)
         return
     else:
@@ -108,3 +109,15 @@ def _compare(linear: StackCode, how: str, holder: Any, name: Any, value: Any) ->
         linear.do(OP["BINARY_SUBSCR"], 0, -1)
     linear.constant(value)
     linear.do(OP["IS_OP"], 0, -1)
+
+
+def _read(linear: StackCode, how: str, holder: Any, name: str) -> None:
+    """Push an attribute of an instance, read as its class reads it, or without asking the hooks of its class."""
+    if not how.startswith("plain "):
+        linear.constant(holder)
+        linear.attribute(name)
+        return
+    linear.callee(inline_attributes.plain)
+    linear.constant(holder)
+    linear.constant(name)
+    linear.call(2)
