@@ -13,7 +13,7 @@ from hovis.engine import lost_precision, ssa_construction
 from hovis.engine.calls import models
 from hovis.engine.calls.argument_binding import Callee
 from hovis.engine.control import environment_loops, identity_sets, iteration, iterators, raising, residual_generators, tested_items
-from hovis.engine.environment import aliased_stores, guards
+from hovis.engine.environment import aliased_stores, guards, handed_over
 from hovis.engine.handlers import HANDLERS
 from hovis.engine.machine.materialize import Leak
 from hovis.engine.merge import generalization
@@ -244,6 +244,10 @@ def _reads_less(engine: PythonEngine, functions: Sequence[Function]) -> bool:
     stored = aliased_stores.find(functions, environment.static_parts, environment.asked.values())
     thawed: list[Any] = [one for held in stored.objects for one in environment.thaw_later(held)]
     thawed += [held for held in stored.objects if isinstance(held, types.FunctionType) and environment.leave_function(held)]
+    if engine.tables.stored:
+        given = handed_over.reached(functions)
+        held_by = [engine.tables.kept[at] for at in engine.tables.stored if given is None or at in given]
+        thawed += [one for held in held_by for one in environment.thaw_later(held)]
     places = {(id(held), name) for held, name in stored.globals} - engine.tables.thawed_globals
     engine.tables.thawed_globals |= places
     tables = engine.tables

@@ -13,6 +13,7 @@ from hovis.engine.state.specialization_tables import Restart, Tables
 from hovis.engine.state.values import Known, V
 from hovis.ir.model import Effect
 from hovis.ir.operations import UNBOUND
+from hovis.lattice import inline_attributes
 from hovis.lattice.constants import is_immutable
 from hovis.lattice.inspection import is_a
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 #: What calls of a known function rely on, by kinds of guards.
 _CALLED_BY: Final = {"function": ("__code__",), "defaults": ("__defaults__", "__kwdefaults__")}
+
+
+_SETATTR: Final = object.__dict__["__setattr__"]
+_DELATTR: Final = object.__dict__["__delattr__"]
 
 
 class Environment:
@@ -61,6 +66,9 @@ class Environment:
                 if class_templates.ALL and class_templates.of(value.value) is not None:
                     return True
                 if self.machine.state.world == 2 or (self.volatile and self._volatile(value.value, item)):
+                    return False
+                stored = self.tables.stored.get(id(value.value))
+                if stored and (item is None or item[2] in stored):
                     return False
                 self.read_static.add(id(value.value))
                 self.static_objects[id(value.value)] = value.value
@@ -120,7 +128,9 @@ class Environment:
         if self.machine.state.world == 2 or key in self.volatile or not (self.frozen or footprint.places <= MOST_PLACES):
             return False
         thawed = self.tables
-        if not touched.isdisjoint(thawed.thawed) or any(("global", *place) in touched for place in thawed.thawed_globals):
+        if not (touched.isdisjoint(thawed.thawed) and touched.isdisjoint(thawed.stored)):
+            return False
+        if any(("global", *place) in touched for place in thawed.thawed_globals):
             return False
         if any(at in footprint.classes for at, _ in thawed.thawed_attributes):
             return False
@@ -255,6 +265,30 @@ class Environment:
         if any(id(held) in self.read_static for held in self.thaw_later(value)):
             raise Restart("thaw")
 
+    def thaw_attribute(self, holder: object, cls: type, name: str) -> None:
+        """An attribute of a static object is written to: from now on it is read at run time, and the others of the object are not."""
+        tables = self.tables
+        if id(holder) in tables.thawed:
+            return
+        if name in ("__class__", "__dict__") or not self._keeps_alone(holder, cls, name):
+            self.thaw(holder)
+            return
+        stored = tables.stored.setdefault(id(holder), set())
+        if name not in stored:
+            stored.add(name)
+            tables.kept[id(holder)] = holder
+            if id(holder) in self.read_static or id(type_lookup.attribute_place(holder)) in self.read_static:
+                raise Restart("thaw")
+
+    def _keeps_alone(self, holder: object, cls: type, name: str) -> bool:
+        """Is a store of an attribute into an object no more than that, and has nobody asked for all of its attributes?"""
+        if not type_lookup.is_python_class(cls) or any(held is holder for held in self.tables.owners.values()):
+            return False
+        found = inline_attributes.in_class(cls, name)
+        if found is not inline_attributes.ABSENT and inline_attributes.in_class(type(found), "__set__") is not inline_attributes.ABSENT:
+            return False
+        return inline_attributes.in_class(cls, "__setattr__") is _SETATTR and inline_attributes.in_class(cls, "__delattr__") is _DELATTR
+
     def thaw_later(self, value: object) -> list[object]:
         """The same, for the next trace; what is thawed by that."""
         # the dictionary of an object may have been read by itself (that of a module: as the globals of its functions)
@@ -266,6 +300,8 @@ class Environment:
     def opened(self, value: object, held: dict[str, Any]) -> None:
         """The program has an object's dictionary now: what was read of the object may be stored into there."""
         self.tables.owners[id(held)] = value
+        if id(value) in self.tables.stored:
+            self.thaw(value)
         if id(value) in self.read_static:
             self.read_static.add(id(held))
 

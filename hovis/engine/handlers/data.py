@@ -20,7 +20,7 @@ from hovis.engine.state.values import NONE, Dyn, Known, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
 from hovis.lattice import Const, Type, Union
-from hovis.lattice.constants import is_immutable
+from hovis.lattice.constants import is_key
 
 # ------------------------------------------------------------------------------------------------- constants, stack
 
@@ -292,7 +292,7 @@ def format_(m: Machine, has_spec: bool) -> int | None:
 
 def build_set(m: Machine, items: list[V]) -> int | None:
     """BUILD_SET."""
-    if all(isinstance(i, Known) and is_immutable(i.value) for i in items):
+    if all(isinstance(i, Known) and is_key(i.value) for i in items):
         for item in items:
             m.use(item)
         m.push(m.new(VObj("set", set, keys=tuple(dict.fromkeys(item.value for item in items)))))  # type: ignore[union-attr]

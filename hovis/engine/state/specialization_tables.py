@@ -90,6 +90,8 @@ class Tables:
     #: objects that were watched, and are stored into somewhere
     rewritten: set[int] = field(default_factory=set)
     thawed: dict[int, object] = field(default_factory=dict)
+    #: objects of which the traced code stores attributes by name, by id → these names; the other attributes are known still
+    stored: dict[int, set[str]] = field(default_factory=dict)
     #: dictionaries that the program has asked for, by id → the objects whose attributes they are
     owners: dict[int, object] = field(default_factory=dict)
     thawed_globals: set[tuple[int, str]] = field(default_factory=lambda: {(id(sys.__dict__), name) for name in REDIRECTED})

@@ -99,7 +99,7 @@ _BOUND: Final[dict[type, type]] = {types.MethodDescriptorType: types.BuiltinFunc
 
 def is_python_class(cls: type) -> bool:
     """Is cls made by a class statement?"""
-    return bool(cls.__flags__ & _HEAP_TYPE) and cls.__module__ != "builtins" and "__dict__" in type.__dict__
+    return bool(cls.__flags__ & _HEAP_TYPE) and getattr(cls, "__module__", None) != "builtins" and "__dict__" in type.__dict__
 
 
 def is_plain(cls: type) -> bool:

@@ -1,4 +1,4 @@
-"""Known objects to which the traced code stores: from then on they are read at run time, whoever else stores to them, and by whatever way."""
+"""Known objects of which the traced code stores some attributes: the others stay known, until something that may store any of them gets the object."""
 from __future__ import annotations
 
 import copy
@@ -154,6 +154,46 @@ def test_methods_of_a_known_object(way, method):
         assert {k: v for k, v in vars(plain).items() if k != "table"} == {k: v for k, v in vars(known).items() if k != "table"}
 
 
+def test_the_table_is_known():
+    machine = Machine()
+    trace = hovis.trace(machine.run, Int)
+    assert not [op for op in trace.ops if op.callee is operator.getitem]
+
+
+class Evaluator:
+    """Its variables are stored into it, beside the table of what it does (simpleeval)."""
+
+    def __init__(self):
+        self.operators = {"+": operator.add, "*": operator.mul}
+        self.names = {}
+
+    def value(self, node):
+        if type(node) is str:
+            return self.names[node]
+        operator_, left, right = node
+        return self.operators[operator_](self.value(left), self.value(right))
+
+
+@pytest.mark.parametrize("way", ["specialize", "jit"])
+def test_an_evaluator_that_holds_its_variables(way):
+    """Nothing is left of the tree; an operator that is replaced is seen by a jitted function."""
+    evaluator = Evaluator()
+    tree = "+", ("*", "x", "x"), ("*", "y", "x")
+
+    def evaluate(x, y):
+        evaluator.names = {"x": x, "y": y}
+        return evaluator.value(tree)
+
+    residual = hovis.specialize(evaluate, Int, Int) if way == "specialize" else hovis.jit(evaluate)
+    assert [residual(3, 4), residual(5, -1), residual(3, 4)] == [21, 20, 21]
+    assert evaluator.names == {"x": 3, "y": 4}
+    if way == "specialize":
+        assert not {"operators", "value"} & {op.args[1].value for op in residual.trace.ops if op.callee is getattr}
+    else:
+        evaluator.operators = evaluator.operators | {"+": operator.sub}
+        assert residual(3, 4) == -3
+
+
 WAYS = [
     (by_call, lambda m: call_it), (by_dict, lambda m: None), (by_vars, lambda m: None), (by_name, lambda m: "ep"), (by_method, lambda m: []),
     (by_other, lambda m: Holder()), (by_tuple, lambda m: None), (by_deletion, lambda m: None), (by_alias, lambda m: m),
@@ -212,7 +252,7 @@ HANDED = [
     ("Other(x=m)", "change('held.x', k, n)"), ("Other()", "k.x = m; change('held.x', k, n)"), ("weakref.ref(m)", "k().b = n"), ("weakref.proxy(m)", "k.b = n"),
     ("generator(m)", "next(k)"), ("None", "call(list, (m.change_b(i) for i in range(n)))"), ("[]", "k.append(m); change('held[0]', k, n)"),
     ("functools.lru_cache(lambda n: m.change_b(n))", "k(n)"), ("lambda: m.change_b(9)", "x = Kept(k); del x"), ("Held(m)", "sum(k)"),
-    ("[m, other] * 30", "for x in k: x.b += n"), ("[m, other]", "for x, y in zip(given, k): y.b = x"),
+    ("[m, other] * 30", "for x in k: x.b += n"), ("None", "k = []\n    for i in range(n): k += [m, other]\n    for x in k: x.b += 1"), ("[m, other]", "for x, y in zip(given, k): y.b = x"),
     ("None", "x = empty or m; x.b = n"), ("None", "x = m if n > 1 else other; x.b = n"), ("None", "x = m if n > 1 else other; call(setattr, x, 'b', n)"),
     ("type('Q', (), {'k': m})", "change('held.k', k, n)"),
 ]
