@@ -245,9 +245,8 @@ def _reads_less(engine: PythonEngine, functions: Sequence[Function]) -> bool:
     thawed: list[Any] = [one for held in stored.objects for one in environment.thaw_later(held)]
     thawed += [held for held in stored.objects if isinstance(held, types.FunctionType) and environment.leave_function(held)]
     if engine.tables.stored:
-        given = handed_over.reached(functions)
-        held_by = [engine.tables.kept[at] for at in engine.tables.stored if given is None or at in given]
-        thawed += [one for held in held_by for one in environment.thaw_later(held)]
+        given = handed_over.reached(functions, engine.tables.stored)
+        thawed += [one for at, (held, _, _) in engine.tables.stored.items() if given is None or at in given for one in environment.thaw_later(held)]
     places = {(id(held), name) for held, name in stored.globals} - engine.tables.thawed_globals
     engine.tables.thawed_globals |= places
     tables = engine.tables

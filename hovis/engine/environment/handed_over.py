@@ -8,64 +8,127 @@ import gc
 import operator
 import types
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from hovis.engine.state.type_lookup import is_python_class
-from hovis.ir.model import VALUES, Effect, Function, Op
+from hovis.engine.state.type_lookup import attribute_place, is_python_class
+from hovis.ir.model import VALUES, Block, Effect, Function, Op, Raise, Return, edges
 from hovis.ir.operations import drop, is_method_of, keep, keeps, lacks, make_function
-from hovis.lattice import Const
+from hovis.lattice import Const, inline_attributes
 
 #: What reads or stores one attribute, which it names; what only asks which object it is, or of which class.  By id.
 _BY_NAME: Final = frozenset(map(id, (getattr, setattr, delattr, object.__setattr__, object.__delattr__, lacks)))
 _ASKING: Final = frozenset(map(id, (type, isinstance, operator.is_, operator.is_not, id, drop, keep, keeps, is_method_of)))
 #: Classes of objects that hold nothing.
 _LEAVES: Final = frozenset({int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), range, types.CodeType, types.ModuleType})
+#: What comes to objects that its code does not name.
+_ANYTHING: Final = frozenset({"__globals__", "_getframe", "currentframe", "eval", "exec", "gc", "globals"})
+#: How an object is come to: it is given itself, something holds it, or the code of a function names it.  Of what a function names no functions are
+#: followed, and classes only where they are given: one comes to everything by these.
+_GIVEN: Final = 0
+_HELD: Final = 1
+_NAMED: Final = 2
 #: After so many objects everything is taken to be reached, as it is behind a proxy, which can't be asked for what it stands for.
 _MOST: Final = 20_000
 
 
-def reached(functions: Iterable[Function]) -> set[int] | None:
-    """The ids of the known objects that code may come to which is not looked into; None: any."""
-    todo: list[Any] = [value for function in functions for op in function.ops() for value in _given(op)]
+def reached(functions: Sequence[Function], stored: Container[int]) -> set[int] | None:
+    """The ids of the known objects that code may come to which is not looked into, and of their dictionaries; None: any.
+
+    stored: those that are asked about; where blocks hand on these themselves, :mod:`aliased_stores` sees what becomes of them.
+    """
+    ops = [op for function in functions for op in function.ops()]
+    if any(_comes_to_anything(op.callee) for op in ops):
+        return None
+    todo: list[tuple[Any, int]] = [(value, _GIVEN) for op in ops for value in _given(op)]
+    handed_on = [value for function in functions for block in function.blocks for value in _handed_on(block, function is not functions[0])]
+    todo += [(value, _GIVEN) for value in handed_on if id(value) not in stored and id(attribute_place(value)) not in stored]
     found: dict[int, object] = {}
     while todo:
-        one = todo.pop()
+        one, how = todo.pop()
         cls = type(one)
-        if id(one) in found or cls in _LEAVES or (cls is dict and "__builtins__" in one) or (cls is type and not is_python_class(one)):
+        if id(one) in found or cls in _LEAVES or (cls is dict and "__builtins__" in one):
+            continue
+        if issubclass(cls, type) and (how is not _GIVEN or not is_python_class(one)):
             continue
         found[id(one)] = one
         if len(found) > _MOST or cls in weakref.ProxyTypes:
             return None
-        if cls is types.FunctionType:
-            todo += _globals_of(one.__code__, one.__globals__)
+        if cls is types.FunctionType and how is not _NAMED:
+            todo += [(value, _NAMED) for value in _named(_names_in(one.__code__), one.__globals__, one.__closure__ or ())]
         if issubclass(cls, weakref.ref):
-            todo.append(weakref.ref.__call__(one))
-        todo += gc.get_referents(one)
+            todo.append((weakref.ref.__call__(one), how))
+        if is_python_class(cls):
+            todo.append((attribute_place(one), how))
+        parts = vars(one).values() if issubclass(cls, type) else gc.get_referents(one)
+        todo += [(part, max(how, _HELD)) for part in parts]
     return set(found)
 
 
+def _comes_to_anything(callee: object) -> bool:
+    """Does it come to objects that nobody gives it, and that its code does not name?"""
+    if any(callee is one for one in (eval, exec, globals)):
+        return True
+    return type(callee) is types.FunctionType and not _is_of_hovis(callee) and not _ANYTHING.isdisjoint(_names_in(callee.__code__))
+
+
+def _is_of_hovis(callee: object) -> bool:
+    return type(callee) is types.FunctionType and callee.__globals__.get("__package__", "").split(".")[0] == "hovis"
+
+
+def _handed_on(block: Block, returned: bool) -> Iterator[object]:
+    """The known objects that a block hands on to others, or returns, or raises: what becomes of them there is not told from other values."""
+    end = block.terminator
+    operands = [value for edge in edges(end) for value in edge.args]
+    if isinstance(end, Raise) or (returned and isinstance(end, Return)):
+        operands.append(end.value)
+    for value in operands:
+        if type(value) is Const:
+            yield value.value
+
+
 def _given(op: Op) -> Iterator[object]:
-    """The known objects that an operation gives to somebody, or puts somewhere."""
+    """The known objects that an operation gives to somebody, or puts somewhere, and what may end by it."""
     operands, opaque = op.args, bool(op.effect & Effect.OPAQUE)
     if not opaque and id(op.callee) in _ASKING:
         return
-    if opaque and type(op.callee) not in VALUES and not isinstance(op.callee, Function):
+    if opaque and type(op.callee) not in VALUES and not isinstance(op.callee, Function) and not _is_of_hovis(op.callee):
         yield op.callee
+    if len(operands) > 1 and type(operands[0]) is type(operands[1]) is Const:
+        yield _there_is(operands[0].value, operands[1].value)
+        if op.callee is make_function:
+            yield from _named(_names_in(operands[0].value), operands[1].value)
     if not opaque and id(op.callee) in _BY_NAME:
         operands = operands[1:]
-    if op.callee is make_function and type(operands[0]) is type(operands[1]) is Const:
-        yield from _globals_of(operands[0].value, operands[1].value)
     for operand in (*operands, *(value for _, value in op.kwargs)):
         if type(operand) is Const:
             yield operand.value
 
 
-def _globals_of(code: Any, namespace: Any) -> Iterator[object]:
-    """The globals that code, and the functions that are made in it, may take from a namespace."""
-    for name in code.co_names:
-        if name in namespace:
-            yield namespace[name]
+def _there_is(holder: Any, name: object) -> object:
+    """What a known object has by a name, or a dictionary: it is read, or ends where something else is stored."""
+    if type(name) is not str:
+        return None
+    if type(holder) is dict:
+        return holder.get(name)
+    return inline_attributes.read(holder, name, None) if is_python_class(type(holder)) and inline_attributes.can_read(type(holder), name) else None
+
+
+def _names_in(code: Any) -> set[str]:
+    """The names of globals and attributes in code, and in the functions that are made in it."""
+    found = set(code.co_names)
     for constant in code.co_consts:
         if type(constant) is types.CodeType:
-            yield from _globals_of(constant, namespace)
+            found |= _names_in(constant)
+    return found
+
+
+def _named(names: set[str], namespace: Any, cells: Iterable[types.CellType] = ()) -> Iterator[object]:
+    """What code that has these names in it may take from its globals, and from modules that these or its cells hold."""
+    held = [namespace[name] for name in names if name in namespace]
+    yield from held
+    for cell in cells:
+        held += gc.get_referents(cell)
+    for one in held:
+        if type(one) is types.ModuleType:
+            yield from (vars(one)[name] for name in names if name in vars(one))

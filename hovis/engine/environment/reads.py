@@ -67,8 +67,7 @@ class Environment:
                     return True
                 if self.machine.state.world == 2 or (self.volatile and self._volatile(value.value, item)):
                     return False
-                stored = self.tables.stored.get(id(value.value))
-                if stored and (item is None or item[2] in stored):
+                if self.tables.stored and self._is_stored(value.value, item):
                     return False
                 self.read_static.add(id(value.value))
                 self.static_objects[id(value.value)] = value.value
@@ -273,15 +272,27 @@ class Environment:
         if name in ("__class__", "__dict__") or not self._keeps_alone(holder, cls, name):
             self.thaw(holder)
             return
-        stored = tables.stored.setdefault(id(holder), set())
-        if name not in stored:
-            stored.add(name)
-            tables.kept[id(holder)] = holder
-            if id(holder) in self.read_static or id(type_lookup.attribute_place(holder)) in self.read_static:
+        place = type_lookup.attribute_place(holder)
+        if not tables.stores(place, name):
+            tables.stored.setdefault(id(place), (holder, place, set()))[2].add(name)
+            # nobody relies on it any more, and nobody keeps what it was: that is to end where it is replaced
+            self.guards.pop(("attribute", id(holder), name), None)
+            self.guards.pop(("item", id(place), name), None)
+            if id(holder) in self.read_static or id(place) in self.read_static:
                 raise Restart("thaw")
+
+    def _is_stored(self, held: object, item: "tuple[str, Any, Any, Any] | None") -> bool:
+        """Does the traced code store what is to be read of a known object, or something of it where all is?  (Two objects may have one dictionary.)"""
+        if id(held) in self.tables.stored and type(held) is dict:
+            return True
+        place = type_lookup.attribute_place(held)
+        return id(place) in self.tables.stored and (item is None or self.tables.stores(place, item[2]))
 
     def _keeps_alone(self, holder: object, cls: type, name: str) -> bool:
         """Is a store of an attribute into an object no more than that, and has nobody asked for all of its attributes?"""
+        place = type_lookup.attribute_place(holder)
+        if place is None or id(place) in self.tables.thawed or id(place) in self.tables.owners:
+            return False
         if not type_lookup.is_python_class(cls) or any(held is holder for held in self.tables.owners.values()):
             return False
         found = inline_attributes.in_class(cls, name)
@@ -300,7 +311,7 @@ class Environment:
     def opened(self, value: object, held: dict[str, Any]) -> None:
         """The program has an object's dictionary now: what was read of the object may be stored into there."""
         self.tables.owners[id(held)] = value
-        if id(value) in self.tables.stored:
+        if id(value) in self.tables.stored or id(held) in self.tables.stored:
             self.thaw(value)
         if id(value) in self.read_static:
             self.read_static.add(id(held))

@@ -90,8 +90,10 @@ class Tables:
     #: objects that were watched, and are stored into somewhere
     rewritten: set[int] = field(default_factory=set)
     thawed: dict[int, object] = field(default_factory=dict)
-    #: objects of which the traced code stores attributes by name, by id → these names; the other attributes are known still
-    stored: dict[int, set[str]] = field(default_factory=dict)
+    #: objects of which the traced code stores attributes by name, by what these are kept in (type_lookup.attribute_place) → one of them, what that is,
+    #: and these names; the other attributes are known still
+    stored: dict[int, tuple[object, object, set[str]]] = field(default_factory=dict)
+
     #: dictionaries that the program has asked for, by id → the objects whose attributes they are
     owners: dict[int, object] = field(default_factory=dict)
     thawed_globals: set[tuple[int, str]] = field(default_factory=lambda: {(id(sys.__dict__), name) for name in REDIRECTED})
@@ -126,6 +128,10 @@ class Tables:
     open_names: dict[CodeType, tuple[str, ...]] = field(default_factory=dict)
     #: bodies of classes → the methods that a decorator adds at once (see class_statement.complete)
     added_methods: dict[CodeType, tuple[tuple[str, Any], ...]] = field(default_factory=dict)
+
+    def stores(self, place: object, name: str) -> bool:
+        """Does the traced code store an attribute by that name into what the attributes of an object are kept in?"""
+        return id(place) in self.stored and name in self.stored[id(place)][2]
 
     def forget_uses(self) -> None:
         """Forget which slots are used: a loop has got a head, once for each loop, so that what was learned is of a program that is not traced."""

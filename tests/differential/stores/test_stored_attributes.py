@@ -6,6 +6,7 @@ import functools
 import operator
 import os
 import random
+import types
 import weakref
 
 import pytest
@@ -385,3 +386,218 @@ def test_random_programs(seed):
             for _ in range(1 if way == "specialize" else 3):
                 want, got = observe(plain, (n, hidden_change, "", []), {}), observe(residual, (n, hidden_change, "", []), {})
                 assert copy.deepcopy(want.value) == got.value and vars(one) == vars(two), f"{way} {n}\n{text}"
+
+
+# ------------------------------------------------------------------------------------------------- by ways that nobody names
+
+class Pair:
+    def __init__(self):
+        self.a, self.b = 1, 2
+
+
+class Goes:
+    @hovis.boundary
+    def go(self, n):
+        self.m.b += n
+
+
+class Ends:
+    def __del__(self):
+        self.m.b += 10
+
+
+class Iterates:
+    def __iter__(self):
+        self.m.b += 1
+        return iter(())
+
+
+@hovis.boundary
+def change_first(held, n):
+    held[0].b = n
+
+
+def one_dictionary():
+    m, h = Pair(), Pair()
+    h.__dict__ = m.__dict__
+
+    def fn(n):
+        m.a = n
+        return h.a, h.b
+    return fn
+
+
+def one_dictionary_stored_both_ways():
+    m, h = Pair(), Pair()
+    h.__dict__ = m.__dict__
+
+    def fn(n):
+        m.a = n
+        h.b = n + 1
+        return h.a, m.b
+    return fn
+
+
+def its_dictionary():
+    m = Pair()
+    k = vars(m)
+
+    def fn(n):
+        m.z = n
+        m.a = n
+        return k["a"], len(k), list(k), "z" in k, {**k}, m.b
+    return fn
+
+
+def its_dictionary_read_before():
+    m = Pair()
+    k = vars(m)
+
+    def fn(n):
+        before = len(k), k["b"]
+        m.b = n
+        return before, k["b"], m.b
+    return fn
+
+
+def what_an_attribute_holds():
+    m = Pair()
+    m.it = Goes()
+    m.it.m = m
+
+    def fn(n):
+        before = m.b
+        m.it.go(n)
+        m.it = m.it
+        return before, m.b
+    return fn
+
+
+def a_method_of_what_an_attribute_holds():
+    m = Pair()
+    m.it = Goes()
+    m.it.m = m
+
+    def fn(n):
+        before, go = m.b, m.it.go
+        m.it = None
+        go(n)
+        m.it = go.__self__
+        return before, m.b
+    return fn
+
+
+def an_iterator_of_what_an_attribute_holds():
+    m = Pair()
+    m.it = Iterates()
+    m.it.m = m
+
+    def fn(n):
+        before, items = m.b, list(m.it)
+        m.it = m.it
+        return before, items, m.b
+    return fn
+
+
+def where_ways_meet():
+    m, other = Pair(), Pair()
+    one, two = [m], [other]
+
+    def fn(n):
+        before, held = m.b, two
+        m.a = n
+        for _ in range(n):
+            held = one
+        change_first(held, n)
+        return before, m.b
+    return fn
+
+
+def what_a_function_gives():
+    m = Pair()
+    one = [m]
+
+    def pick(n):
+        return one if n <= 0 else pick(n - 1)
+
+    def fn(n):
+        before = m.b
+        m.a = n
+        change_first(pick(n), n)
+        return before, m.b
+    return fn
+
+
+def a_finalizer_of_what_is_replaced():
+    m = Pair()
+    m.x = Ends()
+    m.x.m = m
+
+    def fn(n):
+        before = m.b
+        m.x = n
+        return before, m.b
+    return fn
+
+
+def a_finalizer_of_what_is_deleted():
+    m = Pair()
+    m.x = Ends()
+    m.x.m = m
+
+    def fn(n):
+        before = m.b
+        if hasattr(m, "x"):
+            del m.x
+        return before, m.b
+    return fn
+
+
+def a_finalizer_of_what_another_object_held():
+    m, other = Pair(), Pair()
+    other.x = Ends()
+    other.x.m = m
+
+    def fn(n):
+        before = m.b
+        m.a = n
+        other.x = n
+        return before, m.b
+    return fn
+
+
+def a_module():
+    module = types.ModuleType("module")
+    m = module.m = Pair()
+
+    @hovis.boundary
+    def touch(n):
+        module.m.b = n
+
+    def fn(n):
+        before = m.b
+        m.a = n
+        touch(n)
+        return before, m.b
+    return fn
+
+
+def a_context():
+    namespace = {"m": Pair(), "hovis": hovis}
+    exec("@hovis.boundary\ndef touch(n): globals()['m'].b = n\ndef fn(n):\n    before = m.b\n    m.a = n\n    touch(n)\n    return before, m.b", namespace)
+    return namespace["fn"]
+
+
+UNNAMED = [
+    one_dictionary, one_dictionary_stored_both_ways, its_dictionary, its_dictionary_read_before, what_an_attribute_holds, a_method_of_what_an_attribute_holds,
+    an_iterator_of_what_an_attribute_holds, where_ways_meet, what_a_function_gives, a_finalizer_of_what_is_replaced, a_finalizer_of_what_is_deleted,
+    a_finalizer_of_what_another_object_held, a_module, a_context,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("way", ["specialize", "jit"])
+@pytest.mark.parametrize("make", UNNAMED, ids=lambda make: make.__name__)
+def test_who_comes_to_the_object_is_seen(make, way):
+    plain, fn = make(), make()
+    residual = hovis.specialize(fn, Int) if way == "specialize" else hovis.jit(fn)
+    assert [residual(n) for n in (7, 8, 0)] == [plain(n) for n in (7, 8, 0)]
