@@ -23,8 +23,8 @@ _ASKING: Final = frozenset(map(id, (type, isinstance, operator.is_, operator.is_
 _LEAVES: Final = frozenset({int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), range, types.CodeType, types.ModuleType})
 #: What comes to objects that its code does not name.
 _ANYTHING: Final = frozenset({"__globals__", "_getframe", "currentframe", "eval", "exec", "gc", "globals"})
-#: How an object is come to: it is given itself, something holds it, or the code of a function names it.  Of what a function names no functions are
-#: followed, and classes only where they are given: one comes to everything by these.
+#: How an object is come to: it is given itself, something holds it (or its class does), or the code of a function names it.  Of the functions that a
+#: function names those of its own module are followed, and classes only where they are given: one comes to everything by the others.
 _GIVEN: Final = 0
 _HELD: Final = 1
 _NAMED: Final = 2
@@ -40,12 +40,12 @@ def reached(functions: Sequence[Function], stored: Container[int]) -> set[int] |
     ops = [op for function in functions for op in function.ops()]
     if any(_comes_to_anything(op.callee) for op in ops):
         return None
-    todo: list[tuple[Any, int]] = [(value, _GIVEN) for op in ops for value in _given(op)]
+    todo: list[tuple[Any, int, Any]] = [(value, _GIVEN, None) for op in ops for value in _given(op)]
     handed_on = [value for function in functions for block in function.blocks for value in _handed_on(block, function is not functions[0])]
-    todo += [(value, _GIVEN) for value in handed_on if id(value) not in stored and id(attribute_place(value)) not in stored]
+    todo += [(value, _GIVEN, None) for value in handed_on if id(value) not in stored and id(attribute_place(value)) not in stored]
     found: dict[int, object] = {}
     while todo:
-        one, how = todo.pop()
+        one, how, namespace = todo.pop()
         cls = type(one)
         if id(one) in found or cls in _LEAVES or (cls is dict and "__builtins__" in one):
             continue
@@ -54,14 +54,16 @@ def reached(functions: Sequence[Function], stored: Container[int]) -> set[int] |
         found[id(one)] = one
         if len(found) > _MOST or cls in weakref.ProxyTypes:
             return None
-        if cls is types.FunctionType and how is not _NAMED:
-            todo += [(value, _NAMED) for value in _named(_names_in(one.__code__), one.__globals__, one.__closure__ or ())]
+        if cls is types.FunctionType and (how is not _NAMED or one.__globals__ is namespace):
+            if how is not _NAMED and _comes_to_anything(one):
+                return None
+            todo += [(value, _NAMED, one.__globals__) for value in _named(_names_in(one.__code__), one.__globals__, one.__closure__ or ())]
         if issubclass(cls, weakref.ref):
-            todo.append((weakref.ref.__call__(one), how))
-        if is_python_class(cls):
-            todo.append((attribute_place(one), how))
+            todo.append((weakref.ref.__call__(one), how, namespace))
         parts = vars(one).values() if issubclass(cls, type) else gc.get_referents(one)
-        todo += [(part, max(how, _HELD)) for part in parts]
+        if is_python_class(cls) and not issubclass(cls, type):
+            parts = [*parts, attribute_place(one), *(held for base in cls.__mro__ if is_python_class(base) for held in vars(base).values())]
+        todo += [(part, max(how, _HELD), namespace) for part in parts]
     return set(found)
 
 
