@@ -20,6 +20,9 @@ _SINGLETONS = (None, True, False, Ellipsis, NotImplemented, END, UNBOUND)
 def identical(m: Machine, a: V, b: V) -> Known | None:
     """``a is b``, if it is known."""
     a, b = m.resolve(a), m.resolve(b)
+    if not m.tables.tuples_seen and (isinstance(a, Dyn) or isinstance(b, Dyn)) and _may_be_copies(m, a, b):
+        m.tables.tuples_seen = True
+        raise Restart("tuples")
     if isinstance(a, Ref) and isinstance(b, Ref):
         if a.aid == b.aid:
             return Known(True, labels_of(a, b))
@@ -50,6 +53,13 @@ def identical(m: Machine, a: V, b: V) -> Known | None:
             return Known(False, labels_of(ref))
         return None
     return _by_type(a, b)
+
+
+def _may_be_copies(m: Machine, a: V, b: V) -> bool:
+    """Is one a tuple, and may the other be one?  Then they may be copies of one that was made where ways meet (see join_states)."""
+    kinds = [m.type_of(value) for value in (a, b)]
+    told = [Type(tuple) in (kind.members if isinstance(kind, Union) else (kind,)) for kind in kinds]
+    return any(told) and all(one or isinstance(kind, AnyType) for one, kind in zip(told, kinds, strict=True))
 
 
 def _by_type(a: V, b: V) -> Known | None:

@@ -225,3 +225,58 @@ def test_an_object_is_one_here_and_in_a_function_that_stays_a_call(maker):
 class Held:
     def m(self):
         pass
+
+
+# ------------------------------------------------------------------------------------------------- which tuple it is
+
+def replaced_in_a_loop(items, *given):
+    """As context managers go through the exceptions of one another (CPython's test_with)."""
+    found = given
+    for item in items:
+        if item:
+            found = (None, None, None)
+    return found is not given
+
+
+def replaced(items, *given):
+    found = given
+    if items:
+        found = (None, None, None)
+    return found is not given, found is given, found == given
+
+
+def one_of_two(items, *given):
+    a, b = (len(items), 1), (len(items), 1)
+    c = a if items else b
+    return c is a, c is b, a is b, a == b
+
+
+def made_each_time(items, *given):
+    before, same = None, []
+    for item in items:
+        now = (1, 2) if item else (1, item)
+        same.append(now is before)
+        before = now
+    return same
+
+
+def kept_while_it_goes_round(items, *given):
+    first = now = (len(given), None)
+    for item in items:
+        if item:
+            now = (3, None)
+        if now is first:
+            now = first
+    return now is first, now
+
+
+@pytest.mark.parametrize("how", [{}, {"fuel": 100}, {"fuel": 300}, {"fuel": 1_000}], ids=str)
+@pytest.mark.parametrize("way", ["specialize", "jit"])
+@pytest.mark.parametrize("fn", [replaced_in_a_loop, replaced, one_of_two, kept_while_it_goes_round, made_each_time], ids=lambda fn: fn.__name__)
+def test_which_tuple_it_is(fn, way, how):
+    def outer(items):
+        return fn(items, None, None, None)
+
+    residual = hovis.options(**how).specialize(outer, hovis.Any) if way == "specialize" else hovis.jit(outer, **how)
+    for items in ([], [0], [1], [0, 1], [1, 0], [1, 1], [0, 0]):
+        assert residual(items) == outer(items)

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from hovis.engine.machine.machine import Machine
 
 
-def build(m: "Machine", callee: Any, args: list[V], cls: type, kwargs: dict[str, V] | None = None) -> Operand:
+def build(m: "Machine", callee: Any, args: list[V], cls: type, kwargs: dict[str, V] | None = None, effect: Effect = Effect.PURE) -> Operand:
     """Emit an allocation."""
     operands = tuple(m.operand(a) for a in args)
     named = tuple((name, m.operand(v)) for name, v in (kwargs or {}).items())
-    op = Op(callee, operands, named, m.kind_of(cls), None, Effect.PURE, m.location())
+    op = Op(callee, operands, named, m.kind_of(cls), None, effect, m.location())
     m.emitted += 1
     m.block.ops.append(op)
     return op
@@ -35,6 +35,9 @@ def emit_effect(m: "Machine", callee: Any, args: list[V]) -> None:
 
 def _tuple(m: "Machine", obj: VObj) -> Operand:
     if obj.cls is tuple and all(isinstance(c, Known) and is_immutable(c.value) for c in obj.cells):
+        # where it is asked which tuple one is, one that was made is no constant, as equal ones are one constant
+        if m.tables.tuples_seen:
+            return build(m, ops.make_tuple, list(obj.cells), tuple, effect=Effect.READS)
         return Const(tuple(c.value for c in obj.cells))  # type: ignore[union-attr]
     if obj.cls is tuple:
         return build(m, ops.make_tuple, list(obj.cells), tuple)
