@@ -16,7 +16,7 @@ TIMES: Final = (0.5, 0.3, 0.3, 0.3, 0.5)
 #: What of its share and its time the first attempt has where it is known which callees cost too much: these are not to be tried in vain again.
 BRIEF: Final = 0.2
 #: What of its share the first attempt has where more than a third of what it emits is opaque: little dissolves there, and more of the same
-#: would not pay.  (On 47 libraries: with all of the share the same speed, for 1.4 times the time; with a quarter of it one of them does not dissolve.)
+#: would not pay.  (On 47 libraries: with all of the share the same speed, for 1.25 times the time; with a quarter of it one of them does not dissolve.)
 UNDISSOLVED: Final = 0.5
 OPAQUE: Final = 1 / 3
 #: So much it has in any case.
