@@ -205,15 +205,10 @@ class _Writer:
             self.tests.append(self.same(f"{self.name(holder)}[{at}]", value))
         elif how == "kind":
             self.tests.append(f"type({self.name(holder)}[{at}]) is {self.name(value)}")
-        elif how == "attribute":
-            self.tests.append(self.same(f"{self.name(holder)}.{name}", value))
-        elif how == "bound":
-            self.tests.append(f"{self.name(holder)}.{name} is not {self.name(holder)}.{name}")
-        elif how == "plain attribute":
-            self.tests.append(self.same(f"{self.name(inline_attributes.plain)}({self.name(holder)}, {at})", value))
-        elif how == "plain bound":
-            read = f"{self.name(inline_attributes.plain)}({self.name(holder)}, {at})"
-            self.tests.append(f"{read} is not {read}")
+        elif how.endswith(("attribute", "bound")):
+            plain = how.startswith("plain ")
+            read = f"{self.name(inline_attributes.plain)}({self.name(holder)}, {at})" if plain else f"{self.name(holder)}.{name}"
+            self.tests.append(f"{read} is not {read}" if how.endswith("bound") else self.same(read, value))
         else:
             self.tests.append(f"type({self.name(holder)}) is {self.name(value)}")
 

@@ -11,6 +11,8 @@ import weakref
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, Final
 
+from hovis.engine.environment.footprints import names_in
+from hovis.engine.environment.points_to import named_globals
 from hovis.engine.state.type_lookup import attribute_place, is_python_class
 from hovis.ir.model import VALUES, Block, Effect, Function, Op, Raise, Return, edges
 from hovis.ir.operations import drop, is_method_of, keep, keeps, lacks, make_function
@@ -57,7 +59,7 @@ def reached(functions: Sequence[Function], stored: Container[int]) -> set[int] |
         if cls is types.FunctionType and (how is not _NAMED or one.__globals__ is namespace):
             if how is not _NAMED and _comes_to_anything(one):
                 return None
-            todo += [(value, _NAMED, one.__globals__) for value in _named(_names_in(one.__code__), one.__globals__, one.__closure__ or ())]
+            todo += [(value, _NAMED, one.__globals__) for value in _named(one.__code__, one.__globals__, one.__closure__ or ())]
         if issubclass(cls, weakref.ref):
             todo.append((weakref.ref.__call__(one), how, namespace))
         parts = vars(one).values() if issubclass(cls, type) else gc.get_referents(one)
@@ -71,7 +73,7 @@ def _comes_to_anything(callee: object) -> bool:
     """Does it come to objects that nobody gives it, and that its code does not name?"""
     if any(callee is one for one in (eval, exec, globals)):
         return True
-    return type(callee) is types.FunctionType and not _is_of_hovis(callee) and not _ANYTHING.isdisjoint(_names_in(callee.__code__))
+    return type(callee) is types.FunctionType and not _is_of_hovis(callee) and not _ANYTHING.isdisjoint(names_in(callee.__code__))
 
 
 def _is_of_hovis(callee: object) -> bool:
@@ -99,7 +101,7 @@ def _given(op: Op) -> Iterator[object]:
     if len(operands) > 1 and type(operands[0]) is type(operands[1]) is Const:
         yield _there_is(operands[0].value, operands[1].value)
         if op.callee is make_function:
-            yield from _named(_names_in(operands[0].value), operands[1].value)
+            yield from _named(operands[0].value, operands[1].value)
     if not opaque and id(op.callee) in _BY_NAME:
         operands = operands[1:]
     for operand in (*operands, *(value for _, value in op.kwargs)):
@@ -116,21 +118,10 @@ def _there_is(holder: Any, name: object) -> object:
     return inline_attributes.read(holder, name, None) if is_python_class(type(holder)) and inline_attributes.can_read(type(holder), name) else None
 
 
-def _names_in(code: Any) -> set[str]:
-    """The names of globals and attributes in code, and in the functions that are made in it."""
-    found = set(code.co_names)
-    for constant in code.co_consts:
-        if type(constant) is types.CodeType:
-            found |= _names_in(constant)
-    return found
-
-
-def _named(names: set[str], namespace: Any, cells: Iterable[types.CellType] = ()) -> Iterator[object]:
-    """What code that has these names in it may take from its globals, and from modules that these or its cells hold."""
-    held = [namespace[name] for name in names if name in namespace]
+def _named(code: Any, namespace: Any, cells: Iterable[types.CellType] = ()) -> Iterator[object]:
+    """What code names in its globals, and in the modules that these or its cells hold."""
+    held = [*named_globals(code, namespace), *gc.get_referents(*cells)]
     yield from held
-    for cell in cells:
-        held += gc.get_referents(cell)
     for one in held:
         if type(one) is types.ModuleType:
-            yield from (vars(one)[name] for name in names if name in vars(one))
+            yield from named_globals(code, vars(one))

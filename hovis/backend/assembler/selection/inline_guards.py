@@ -93,10 +93,7 @@ def _compare(linear: StackCode, how: str, holder: Any, name: Any, value: Any) ->
         linear.call(1)
     elif type(holder) is CellType and linear.user_cell(holder, None):
         linear.cell(OP["LOAD_DEREF"], linear.user_cells[id(holder), None], 1)
-    elif how == "attribute":
-        linear.constant(holder)
-        linear.attribute(name)
-    elif how == "plain attribute":
+    elif how in ("attribute", "plain attribute"):
         _read(linear, how, holder, name)
     elif how in ("bound", "plain bound"):
         _read(linear, how, holder, name)
