@@ -13,7 +13,7 @@ from hovis.engine import lost_precision, ssa_construction
 from hovis.engine.calls import models
 from hovis.engine.calls.argument_binding import Callee
 from hovis.engine.control import environment_loops, identity_sets, iteration, iterators, raising, residual_generators, tested_items
-from hovis.engine.environment import aliased_stores, guards, handed_over
+from hovis.engine.environment import aliased_stores, escaping_objects, guards
 from hovis.engine.handlers import HANDLERS
 from hovis.engine.machine.materialize import Leak
 from hovis.engine.merge import generalization
@@ -245,8 +245,8 @@ def _reads_less(engine: PythonEngine, functions: Sequence[Function]) -> bool:
     thawed: list[Any] = [one for held in stored.objects for one in environment.thaw_later(held)]
     thawed += [held for held in stored.objects if isinstance(held, types.FunctionType) and environment.leave_function(held)]
     if engine.tables.stored:
-        given = handed_over.reached(functions, engine.tables.stored)
-        thawed += [one for at, (held, _, _) in engine.tables.stored.items() if given is None or at in given for one in environment.thaw_later(held)]
+        escaped = escaping_objects.escaping(functions, engine.tables.stored)
+        thawed += [one for at, (held, _, _) in engine.tables.stored.items() if escaped is None or at in escaped for one in environment.thaw_later(held)]
     places = {(id(held), name) for held, name in stored.globals} - engine.tables.thawed_globals
     engine.tables.thawed_globals |= places
     tables = engine.tables

@@ -1,7 +1,7 @@
-"""Find the known objects to which code may come that is not looked into: by what the residual gives it, and what can be reached from that.
+"""Find the known objects that escape to unknown code: those that the residual gives it, and all that can be reached from these.
 
-Of known objects whose attributes the traced code stores by name, the others stay known (``Tables.stored``).  Whoever gets such an object,
-or something that leads to it, may store any of them.
+Of a known object whose attributes the traced code stores by name, the other attributes stay known (``Tables.stored``) as long as the
+object does not escape: unknown code may store any of them.
 """
 
 import gc
@@ -18,15 +18,15 @@ from hovis.ir.model import VALUES, Block, Effect, Function, Op, Raise, Return, e
 from hovis.ir.operations import drop, is_method_of, keep, keeps, lacks, make_function
 from hovis.lattice import Const, inline_attributes
 
-#: What reads or stores one attribute, which it names; what only asks which object it is, or of which class.  By id.
+#: Operations that read or store one attribute by its name, and those that only ask which object it is, or of which class.  By id.
 _BY_NAME: Final = frozenset(map(id, (getattr, setattr, delattr, object.__setattr__, object.__delattr__, lacks)))
 _ASKING: Final = frozenset(map(id, (type, isinstance, operator.is_, operator.is_not, id, drop, keep, keeps, is_method_of)))
 #: Classes of objects that hold nothing.
 _LEAVES: Final = frozenset({int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), range, types.CodeType, types.ModuleType})
-#: What comes to objects that its code does not name.
+#: Names of what gives a function objects that its code does not name.
 _ANYTHING: Final = frozenset({"__globals__", "_getframe", "currentframe", "eval", "exec", "gc", "globals"})
-#: How an object is come to: it is given itself, something holds it (or its class does), or the code of a function names it.  Of the functions that a
-#: function names those of its own module are followed, and classes only where they are given: one comes to everything by the others.
+#: How an object is reached: it is given itself, another object (or its class) holds it, or the code of a function names it.  A function that another
+#: one names is followed if it is of the same module, a class only if it is given: the others would lead to everything.
 _GIVEN: Final = 0
 _HELD: Final = 1
 _NAMED: Final = 2
@@ -34,17 +34,17 @@ _NAMED: Final = 2
 _MOST: Final = 20_000
 
 
-def reached(functions: Sequence[Function], stored: Container[int]) -> set[int] | None:
-    """The ids of the known objects that code may come to which is not looked into, and of their dictionaries; None: any.
+def escaping(functions: Sequence[Function], stored: Container[int]) -> set[int] | None:
+    """The ids of the known objects that escape, and of their dictionaries; None: any may.
 
-    stored: those that are asked about; where blocks hand on these themselves, :mod:`aliased_stores` sees what becomes of them.
+    stored: the objects that are asked about.  Where blocks pass one of these on, :mod:`aliased_stores` finds what becomes of it.
     """
     ops = [op for function in functions for op in function.ops()]
-    if any(_comes_to_anything(op.callee) for op in ops):
+    if any(_reaches_anything(op.callee) for op in ops):
         return None
     todo: list[tuple[Any, int, Any]] = [(value, _GIVEN, None) for op in ops for value in _given(op)]
-    handed_on = [value for function in functions for block in function.blocks for value in _handed_on(block, function is not functions[0])]
-    todo += [(value, _GIVEN, None) for value in handed_on if id(value) not in stored and id(attribute_place(value)) not in stored]
+    passed_on = [value for function in functions for block in function.blocks for value in _passed_on(block, function is not functions[0])]
+    todo += [(value, _GIVEN, None) for value in passed_on if id(value) not in stored and id(attribute_place(value)) not in stored]
     found: dict[int, object] = {}
     while todo:
         one, how, namespace = todo.pop()
@@ -57,7 +57,7 @@ def reached(functions: Sequence[Function], stored: Container[int]) -> set[int] |
         if len(found) > _MOST or cls in weakref.ProxyTypes:
             return None
         if cls is types.FunctionType and (how is not _NAMED or one.__globals__ is namespace):
-            if how is not _NAMED and _comes_to_anything(one):
+            if how is not _NAMED and _reaches_anything(one):
                 return None
             todo += [(value, _NAMED, one.__globals__) for value in _named(one.__code__, one.__globals__, one.__closure__ or ())]
         if issubclass(cls, weakref.ref):
@@ -69,8 +69,8 @@ def reached(functions: Sequence[Function], stored: Container[int]) -> set[int] |
     return set(found)
 
 
-def _comes_to_anything(callee: object) -> bool:
-    """Does it come to objects that nobody gives it, and that its code does not name?"""
+def _reaches_anything(callee: object) -> bool:
+    """May a callable reach objects that nobody gives it, and that its code does not name?"""
     if any(callee is one for one in (eval, exec, globals)):
         return True
     return type(callee) is types.FunctionType and not _is_of_hovis(callee) and not _ANYTHING.isdisjoint(names_in(callee.__code__))
@@ -80,8 +80,8 @@ def _is_of_hovis(callee: object) -> bool:
     return type(callee) is types.FunctionType and callee.__globals__.get("__package__", "").split(".")[0] == "hovis"
 
 
-def _handed_on(block: Block, returned: bool) -> Iterator[object]:
-    """The known objects that a block hands on to others, or returns, or raises: what becomes of them there is not told from other values."""
+def _passed_on(block: Block, returned: bool) -> Iterator[object]:
+    """The known objects that a block passes to others, returns or raises."""
     end = block.terminator
     operands = [value for edge in edges(end) for value in edge.args]
     if isinstance(end, Raise) or (returned and isinstance(end, Return)):
@@ -92,7 +92,7 @@ def _handed_on(block: Block, returned: bool) -> Iterator[object]:
 
 
 def _given(op: Op) -> Iterator[object]:
-    """The known objects that an operation gives to somebody, or puts somewhere, and what may end by it."""
+    """The known objects that an operation gives to a callee or stores, and the one that it may let go of (whose finalizer runs then)."""
     operands, opaque = op.args, bool(op.effect & Effect.OPAQUE)
     if not opaque and id(op.callee) in _ASKING:
         return
@@ -110,7 +110,7 @@ def _given(op: Op) -> Iterator[object]:
 
 
 def _there_is(holder: Any, name: object) -> object:
-    """What a known object has by a name, or a dictionary: it is read, or ends where something else is stored."""
+    """What an object or a dictionary has by a name: an operation reads it, or replaces it."""
     if type(name) is not str:
         return None
     if type(holder) is dict:
