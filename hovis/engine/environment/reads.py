@@ -264,16 +264,16 @@ class Environment:
         if any(id(held) in self.read_static for held in self.thaw_later(value)):
             raise Restart("thaw")
 
-    def thaw_attribute(self, holder: object, cls: type, name: str) -> None:
+    def thaw_attribute(self, holder: object, name: str) -> None:
         """An attribute of a static object is written to: from now on it is read at run time, and the others of the object are not."""
         tables = self.tables
         if id(holder) in tables.thawed:
             return
-        if name in ("__class__", "__dict__") or not self._keeps_alone(holder, cls, name):
+        if name in ("__class__", "__dict__") or not self._keeps_alone(holder, name):
             self.thaw(holder)
             return
         place = type_lookup.attribute_place(holder)
-        if not tables.stores(place, name):
+        if not tables.stores(holder, place, name):
             tables.stored.setdefault(id(place), (holder, place, set()))[2].add(name)
             # nobody relies on it any more, and nobody keeps what it was: that is to end where it is replaced
             self.guards.pop(("attribute", id(holder), name), None)
@@ -283,14 +283,12 @@ class Environment:
 
     def _is_stored(self, held: object, item: "tuple[str, Any, Any, Any] | None") -> bool:
         """Does the traced code store what is to be read of a known object, or something of it where all is?  (Two objects may have one dictionary.)"""
-        if id(held) in self.tables.stored and type(held) is dict:
-            return True
-        place = type_lookup.attribute_place(held)
-        return id(place) in self.tables.stored and (item is None or self.tables.stores(place, item[2]))
+        name = None if item is None or type(held) is dict else item[2]
+        return self.tables.stores(held, type_lookup.attribute_place(held), name)
 
-    def _keeps_alone(self, holder: object, cls: type, name: str) -> bool:
+    def _keeps_alone(self, holder: object, name: str) -> bool:
         """Is a store of an attribute into an object no more than that, and has nobody asked for all of its attributes?"""
-        place = type_lookup.attribute_place(holder)
+        cls, place = type(holder), type_lookup.attribute_place(holder)
         if place is None or id(place) in self.tables.thawed or id(place) in self.tables.owners:
             return False
         if not type_lookup.is_python_class(cls) or any(held is holder for held in self.tables.owners.values()):

@@ -70,7 +70,7 @@ def _set(m: Machine, target: V, name: str, value: V, mode: str) -> Any:
         if functions.has_own(target.value, name):
             m.environment.thaw(vars(target.value))
             return left(m, setattr, [target, Known(name), value], QUIET)
-        m.environment.thaw_attribute(target.value, type(target.value), name)
+        m.environment.thaw_attribute(target.value, name)
         target = m.resolve(target)
     cls = m.class_of(target)
     if cls is None:
@@ -217,7 +217,7 @@ def _delete(m: Machine, target: V, name: str, mode: str) -> Any:
         if functions.has_own(target.value, name):
             m.environment.thaw(vars(target.value))
             return left(m, delattr, [target, Known(name)], QUIET)
-        m.environment.thaw_attribute(target.value, type(target.value), name)
+        m.environment.thaw_attribute(target.value, name)
         target = m.resolve(target)
     cls = m.class_of(target)
     if cls is None:

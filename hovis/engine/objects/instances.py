@@ -57,7 +57,7 @@ def _of_known(m: Machine, value: Known, cls: type, name: str, exactly: bool) -> 
     place = attribute_place(value.value) if shown else own_dict(value.value)
     if place is None:
         return UNKNOWN if has_dict(cls) else ABSENT
-    if id(place) in m.tables.thawed or m.tables.stores(place, name):
+    if id(place) in m.tables.thawed or m.tables.stores(value.value, place, name):
         return UNKNOWN
     m.environment.read_static.add(id(place))
     m.effort.covers(place, name, 0)

@@ -129,9 +129,13 @@ class Tables:
     #: bodies of classes → the methods that a decorator adds at once (see class_statement.complete)
     added_methods: dict[CodeType, tuple[tuple[str, Any], ...]] = field(default_factory=dict)
 
-    def stores(self, place: object, name: str) -> bool:
-        """Does the traced code store an attribute by that name into what the attributes of an object are kept in?"""
-        return id(place) in self.stored and name in self.stored[id(place)][2]
+    def stores(self, holder: object, place: object, name: str | None = None) -> bool:
+        """Does the traced code store an attribute of an object by that name (None: by any)?  place: what its attributes are kept in now.
+
+        They may have been kept in the object itself when a store was found: its dictionary may be made at any time.
+        """
+        found = [self.stored[id(one)][2] for one in (holder, place) if id(one) in self.stored]
+        return any(name is None or name in names for names in found)
 
     def forget_uses(self) -> None:
         """Forget which slots are used: a loop has got a head, once for each loop, so that what was learned is of a program that is not traced."""

@@ -13,6 +13,7 @@ import pytest
 
 import hovis
 from hovis import Any, Int
+from hovis.engine.environment import reads
 from tests.differential.harness.compare import observe, same
 
 
@@ -601,3 +602,21 @@ def test_who_comes_to_the_object_is_seen(make, way):
     plain, fn = make(), make()
     residual = hovis.specialize(fn, Int) if way == "specialize" else hovis.jit(fn)
     assert [residual(n) for n in (7, 8, 0)] == [plain(n) for n in (7, 8, 0)]
+
+
+def test_a_dictionary_that_is_made_while_tracing(monkeypatch):
+    """What the attributes are kept in is another thing from then on (on 3.11 and 3.12)."""
+    m = Pair()
+    stored = reads.Environment.thaw_attribute
+
+    def thaw_attribute(environment, holder, name):
+        stored(environment, holder, name)
+        vars(m)
+
+    def fn(n):
+        m.a = n
+        return m.a, m.b
+
+    monkeypatch.setattr(reads.Environment, "thaw_attribute", thaw_attribute)
+    residual = hovis.specialize(fn, Int)
+    assert [residual(n) for n in (7, 8)] == [(7, 2), (8, 2)]
