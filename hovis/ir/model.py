@@ -17,6 +17,7 @@ class Effect(enum.IntFlag):
 
     READS: its result depends on mutable memory.  WRITES: it changes memory that somebody else can see.
     RAISES: it may raise.  OPAQUE: it may do anything; never removed, never moved.
+    INTERRUPTED (with RAISES): nothing but a handler of signals raises, for which CPython looks as the call ends.
     """
 
     PURE = 0
@@ -27,6 +28,7 @@ class Effect(enum.IntFlag):
     RANDOM = 16
     CLOCK = 32
     OPAQUE = 64
+    INTERRUPTED = 128
 
 
 #: What makes a call stay even if its result is not used.

@@ -13,7 +13,7 @@ from hovis.ir.verifier import verify as check_function
 from hovis.passes.cfg.block_order import block_order
 from hovis.passes.cfg.cross_jumping import cross_jumping
 from hovis.passes.cfg.handler_elimination import handler_elimination, reraise_elimination
-from hovis.passes.cfg.signal_polls import poll_delay, poll_elimination
+from hovis.passes.cfg.signal_polls import call_completion, poll_delay, poll_elimination
 from hovis.passes.cfg.simplify_cfg import simplify_cfg
 from hovis.passes.cfg.tail_merging import tail_merging, warm_tail_merging
 from hovis.passes.functions.argument_elimination import argument_elimination
@@ -42,7 +42,7 @@ PASSES: Final[dict[str, Pass]] = {
     for one in (
         simplify_cfg, trivial_phis, argument_elimination, inlining, instcombine, loop_gvn, gvn, load_store_forwarding,
         correlated_branches, jump_threading, dce, effect_refinement, handler_elimination, reraise_elimination, poll_elimination, poll_delay, loop_deletion,
-        tail_merging, warm_tail_merging, loop_versioning, loop_idioms, licm, sinking, strength_reduction, cross_jumping, list_append_merging,
+        call_completion, tail_merging, warm_tail_merging, loop_versioning, loop_idioms, licm, sinking, strength_reduction, cross_jumping, list_append_merging,
         unpeel_recursion, block_order,
     )
 }  # fmt: skip

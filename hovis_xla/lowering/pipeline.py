@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from hovis.base import deadline
 from hovis.errors import VerifierError
-from hovis.ir.model import Function, callees
+from hovis.ir.model import Effect, Function, callees
 from hovis.passes import pipeline
-from hovis.passes.cfg.signal_polls import poll_delay, polling
+from hovis.passes.cfg.signal_polls import call_completion, poll_delay, polling
 from hovis.passes.pass_runner import checking, run_pass
 from hovis_xla.analysis.exception_edges import convert_exception_edges
 from hovis_xla.analysis.loop_forest import prune_raising_paths
@@ -42,9 +42,16 @@ Rewriting = Callable[..., Any]
 def delay_polls(function: Function) -> Function:
     """Eliminate polls for signals that may be delivered later.
 
-    The function without looks for signals where Ctrl-C may as well be heard of in the end: a compiled loop is not interrupted.
+    The function without looks for signals where Ctrl-C may as well be heard of in the end: a compiled loop is not interrupted, nor is a call.
     """
+    function = complete_calls(function)
     return pipeline.run(poll_delay(function), "clean") if any(map(polling, callees(function))) else function
+
+
+def complete_calls(function: Function) -> Function:
+    """Let calls that cannot raise complete without a look for signals."""
+    interrupted = any(op.effect & Effect.INTERRUPTED for one in callees(function) for op in one.ops())
+    return pipeline.run(call_completion(function), "clean") if interrupted else function
 
 
 #: Loops and values become as they are lowered.

@@ -19,6 +19,7 @@ from hovis.passes.pass_runner import checking, run_pass
 from hovis.passes.rewriting import copy
 from hovis_xla.analysis.stored_arrays import looks_at_order
 from hovis_xla.emit.values import Known, Late, NotLowerable, Num, ShapeUnknown, num_of_type
+from hovis_xla.lowering.pipeline import complete_calls
 from hovis_xla.partition.outlining import Outlined, outline
 from hovis_xla.partition.piece import Piece
 from hovis_xla.partition.region_selection import Choice, Limits, first_op, origins_of
@@ -59,8 +60,9 @@ class Parts:
 
     def __init__(self, traced: tracing.Trace, reason: NotLowerable | None, exact: bool) -> None:
         self.traced = traced
+        self.function = complete_calls(traced.function)
         self.exact = exact
-        self.ordered = any(map(looks_at_order, callees(traced.function)))
+        self.ordered = any(map(looks_at_order, callees(self.function)))
         self.limits = Limits()
         self.pieces: list[Piece] = []
         self.borders: list[NotLowerable] = []
@@ -75,7 +77,7 @@ class Parts:
     def build(self) -> Callable[..., Any] | None:
         """The residual with calls of pieces; None if there are none."""
         self.stale = False
-        function = self.traced.function
+        function = self.function
         if self.traced.fallback or sum(len(b.ops) for f in callees(function) for b in f.blocks) > LARGEST:
             return None
         while self.rounds < ROUNDS:
@@ -137,7 +139,7 @@ class Parts:
         """Remember what a piece failed at, so that the next one stops there."""
         self.stale = True
         at = reason.location
-        ops = [op for f in callees(self.traced.function) for op in f.ops() if at is not None and op.location == at]
+        ops = [op for f in callees(self.function) for op in f.ops() if at is not None and op.location == at]
         ops = [op for op in ops if op not in self.limits.bad]
         if isinstance(reason, ShapeUnknown) and ops and not self.limits.cuts.issuperset(ops):
             self.limits.cuts |= set(ops)

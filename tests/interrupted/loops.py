@@ -1,6 +1,6 @@
 """Random loops that a signal interrupts: run as a process of its own, `python -m tests.interrupted.loops SEED COUNT`.
 
-Each program has one loop without end, in a random nest of try statements, with statements, calls, generators and other loops.  An alarm
+Each program has one loop without end, in a random nest of try statements, with statements, calls, generators and other loops; some call C code, or are gone round by it.  An alarm
 raises in it: what the handlers do, and whether what they find of the variables fits together, is the same for the original, the residual and its text.
 """
 import ast
@@ -41,14 +41,29 @@ def endless(log):
     while True:
         yield i
         i += 1
+
+def never(i):
+    return i < 0
 '''
+
+#: What calls of C code there are in each round, at whose ends CPython looks for signals as well; and loops that C code goes round.
+CALLS = (
+    "quiet.append(t)\nquiet.clear()\n", "t = max(t, 3) % 7\n", "t = sum(map(abs, [t, k])) % 5\n", "quiet.extend(range(k % 3))\nquiet.clear()\n",
+    "t = len([*range(t % 3)])\n", "t = len({k, t})\n", "t = any(map(never, range(3)))\n", "t = 'ab'.join(['c', 'd']).count('a') + abs(k) % 2\n",
+)
+ENDLESS = (
+    "any(map(never, endless(log)))", "sum(map(abs, endless(log)))", "max(endless(log))", "min(endless(log), key=lambda i: -i)",
+    "[*filter(never, endless(log))]", "all(i >= 0 for i in endless(log))", "{i % 5 for i in endless(log)}", "dict.fromkeys(map(never, endless(log)))",
+)
 
 
 def loop(draw):
     """The loop: at each jump back of it s is k * k."""
     step = draw.choice(["s += k + k + 1\nk += 1", "k += 1\ns = k * k", "if k & 1:\n    s += k + k + 1\n    k += 1\n    continue\ns += k + k + 1\nk += 1"])
-    within = draw.choice(["", "", "for j in range(2):\n    t += j\n", "for j in counted(2, quiet):\n    t += j\n", "t = t + k if t < 9 else 0\n"])
-    head = draw.choice(["while True:", "while k >= 0:", "while k < n:", "for i in range(n):", "for i in endless(log):", "while not (k < 0):"])
+    if draw.randrange(6) == 0:
+        return "t = " + draw.choice(ENDLESS)
+    within = draw.choice(["", "", *draw.sample(CALLS, 2), "for j in range(2):\n    t += j\n", "for j in counted(2, quiet):\n    t += j\n", "t = t + k if t < 9 else 0\n"])
+    head = draw.choice(["while True:", "while k >= 0:", "while k < n:", "for i in range(n):", "for i in endless(log):", "for i in map(abs, endless(log)):", "while not (k < 0):"])
     return head + "\n" + textwrap.indent(within + step, "    ")
 
 

@@ -3,12 +3,15 @@
 A block of a Function ends with each call that has an error edge.  Where the way on is reached by nothing else, it is
 one block for the assembler, as for CPython: the instructions of the call are covered by a handler, and what stays on the
 stack across it is popped where it raises.
+
+CPython looks for signals at the end of calls that do not raise themselves, too.  What makes an object for such a call (``range(n)``, a virtual
+object that becomes real) is covered as the call is: a handler of signals raises in front of that.
 """
 
 from typing import Final
 
-from hovis.ir.model import Block, Branch, Edge, Function, Invoke, Jump, Op, edges
-from hovis.ir.operations import poll, yield_, yield_from, yield_rest
+from hovis.ir.model import Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Raise, Return, Value, edges
+from hovis.ir.operations import looks_for_signals, poll, yield_, yield_from, yield_rest
 
 #: What leaves the frame, and comes back by another way; and what is a jump.
 _APART: Final = (yield_, yield_from, yield_rest, poll)
@@ -39,14 +42,18 @@ def joined(function: Function) -> tuple[Block, dict[Op, Edge]]:
         made = view[block]
         made.ops += block.ops
         end = block.terminator
-        while isinstance(end, Invoke) and _may_stand_within(end.op):
+        while isinstance(end, Invoke):
+            covered.update((op, seen(end.error)) for op in _made_for(end, block))
+            if not _may_stand_within(end.op):
+                break
             covered[end.op] = seen(end.error)
             made.ops.append(end.op)
             if end.ok.block.params or entered[end.ok.block] > 1:
                 end = Jump(end.ok)
             else:
-                made.ops += end.ok.block.ops
-                end = end.ok.block.terminator
+                block = end.ok.block
+                made.ops += block.ops
+                end = block.terminator
         match end:
             case Jump():
                 made.terminator = Jump(seen(end.edge), end.location)
@@ -57,6 +64,42 @@ def joined(function: Function) -> tuple[Block, dict[Op, Edge]]:
             case _:
                 made.terminator = end
     return first, covered
+
+
+def _made_for(end: Invoke, block: Block) -> list[Op]:
+    """The calls of C code in front of one at the end of a block at which a handler of signals may raise as well as there."""
+    last = block.ops
+    if not any(looks_for_signals(op.callee) for op in last):
+        return []
+    since: list[Value] = []
+    found = []
+    for op in reversed(last):
+        if op.effect & ~(Effect.READS | Effect.RAISES):
+            break
+        since.append(op)
+        if looks_for_signals(op.callee):
+            found.append((op, len(since)))
+    needed = _used_from(end.error, block) if found else set()
+    free = next((k for k, value in enumerate(since) if value in needed), len(since))
+    return [op for op, count in found if count <= free]
+
+
+def _used_from(edge: Edge, end: Block) -> set[Operand]:
+    """The results of ops that are used where an edge leads, up to the end of a block."""
+    used: list[Operand] = [*edge.args]
+    seen, todo = {end, edge.block}, [edge.block]
+    while todo:
+        block = todo.pop()
+        used += [value for op in block.all_ops() for value in op.operands()]
+        for way in edges(block.terminator):
+            used += way.args
+            if way.block not in seen:
+                seen.add(way.block)
+                todo.append(way.block)
+        match block.terminator:
+            case Branch(cond=value) | Return(value=value) | Raise(value=value):
+                used.append(value)
+    return {value for value in used if isinstance(value, Op)}
 
 
 def _may_stand_within(op: Op) -> bool:

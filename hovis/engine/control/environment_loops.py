@@ -10,6 +10,7 @@ by round to their end, are left as they are.
 
 from collections import Counter
 from collections.abc import Iterator
+from types import BuiltinFunctionType, WrapperDescriptorType
 from typing import TYPE_CHECKING, Any, Final
 
 from hovis.engine.environment.folded_branches import Folded
@@ -17,8 +18,8 @@ from hovis.engine.merge.entries import Entry
 from hovis.engine.merge.keys import PATHS, SHIFT
 from hovis.engine.state.values import Known, each
 from hovis.ir.analysis.strongly_connected import components
-from hovis.ir.model import Block, Edge, Effect, Invoke, Return, Terminator, edges
-from hovis.ir.operations import enter_handler, leave_handler, poll
+from hovis.ir.model import Block, Edge, Effect, Invoke, Jump, Op, Return, Terminator, edges
+from hovis.ir.operations import enter_handler, leave_handler, poll, raise_now
 from hovis.lattice.constants import PLAIN
 
 #: What a loop that only waits does not do.
@@ -69,8 +70,24 @@ def _spins(loop: set[Entry]) -> bool:
     A loop that prints, stores or may raise does something: it is meant to go on, or an exception ends it.  A loop whose iteration is several
     iterations of the source's loop is that of a guest program in an interpreter: it is meant to go on as well.
     """
-    done = (op for entry in loop for block in _blocks(entry) for op in block.all_ops())
+    done = (op for entry in loop for block in _blocks(entry) for op in block.all_ops() if not _raises_within(block.terminator, op, loop))
     return _is_one_round(loop) and not any(op.effect & _DOING and op.callee not in _HANDLING for op in done)
+
+
+def _raises_within(end: Terminator, op: Op, loop: set[Entry]) -> bool:
+    """Is this the raising of an exception which the loop itself catches?"""
+    if not isinstance(end, Invoke) or op is not end.op:
+        return False
+    landing = end.error.block.terminator
+    ways = [id(end.error), *([id(landing.edge)] if isinstance(landing, Jump) else [])]
+    caught = any(id(edge) in ways and to in loop for entry in loop for edge, to, _ in entry.exits)
+    return caught and (op.callee is raise_now or _is_exception(op.callee))
+
+
+def _is_exception(callee: Any) -> bool:
+    """Is it a class of exceptions that is made by CPython alone?"""
+    makers = (WrapperDescriptorType, BuiltinFunctionType)
+    return type(callee) is type and issubclass(callee, BaseException) and all(isinstance(made, makers) for made in (callee.__init__, callee.__new__))
 
 
 def _is_one_round(loop: set[Entry]) -> bool:

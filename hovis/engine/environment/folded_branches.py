@@ -36,9 +36,12 @@ class Folded:
         self.code, self.pc, self.other, self.labels, self.told = code, pc, other, labels, told
 
     def leaves(self, sometimes: bool) -> bool:
-        """Is it part of a loop that iterates over nothing, and would the other way leave that (sometimes: perhaps, in this round or a later one)?"""
+        """Would the other way leave the loop that it is part of (sometimes: perhaps, in this round or a later one)?
+
+        A loop that iterates over something ends by itself; but for one over something that has no end (sometimes).
+        """
         loop = self._loop()
-        if not loop or self.code.instructions[min(loop)].op == "ForIter":
+        if not loop or (self.code.instructions[min(loop)].op == "ForIter" and not sometimes):
             return False
         if self.other in loop and sometimes:
             return not _reached([self.other], lambda at: self.code.successors[at] if at in loop else ()) <= loop

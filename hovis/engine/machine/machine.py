@@ -26,7 +26,7 @@ from hovis.engine.state.specialization_tables import Restart, Tables
 from hovis.engine.state.standins import NotMaterializable
 from hovis.engine.state.values import ENDS, ENDS_READ, ENDS_TAKEN, NO_LABELS, OWN_LIST, STRONG, Dyn, Known, Labels, Ref, V, operand_of
 from hovis.ir.model import VALUES, Block, Branch, Edge, Effect, Function, Jump, Location, Op, Operand, Param, Raise
-from hovis.ir.operations import END, enter_handler, raised, unchanged
+from hovis.ir.operations import END, enter_handler, looks_for_signals, raised, unchanged
 from hovis.lattice import ANY, RAISED, AbstractValue, Const, Type
 from hovis.lattice import Any as AnyType
 from hovis.library.core import Library
@@ -39,6 +39,8 @@ MAY_RAISE: Final = Effect.RAISES | Effect.OPAQUE
 MAY_WRITE: Final = Effect.WRITES | Effect.OPAQUE
 
 
+#: What a call may do at whose end a handler of signals may raise.
+_INTERRUPTED: Final = Effect.RAISES | Effect.INTERRUPTED
 _MAY_RAISE: Final = MAY_RAISE.value
 _MAY_WRITE: Final = MAY_WRITE.value
 _OPAQUE: Final = Effect.OPAQUE.value
@@ -358,7 +360,8 @@ class Machine(abc.ABC):
                 finalizers.run(self)
             else:
                 self.forget(False, within)
-        if effect & _MAY_RAISE and (land is not None or self.catching()):
+        if (effect & _MAY_RAISE or looks_for_signals(op.callee)) and (land is not None or self.catching()):
+            op.effect = op.effect if effect & _MAY_RAISE else op.effect | _INTERRUPTED
             unwinding.invoke(self, op, land)
         else:
             self.block.ops.append(op)

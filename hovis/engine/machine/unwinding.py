@@ -126,12 +126,13 @@ def poll(m: "Machine", block: Block, state: State, at: int) -> Block:
 def polls(m: "Machine", state: State, at: int) -> bool:
     """Has the frame on top jumped back from ``at``, and would something be done about an exception there?
 
-    What stands for C code looks for signals nowhere, nor do interpreters of hovis's own between the ops that they act out.
+    What stands for C code looks for signals as well: CPython hears of them where the call ends, but the loop that stands for it may be long,
+    and what a handler raises in it is caught where the call is.  Interpreters of hovis's own do not, between the ops that they act out.
     """
     frames = state.frames
     code = frames[-1].code
     instruction = code.instructions[at]
-    if not instruction.polls or code.filename.startswith(m.package):
+    if not instruction.polls or m.interprets(code):
         return False
     if instruction.poll is not None or any(frame.handler is not None for frame in frames[:-1]):
         return True

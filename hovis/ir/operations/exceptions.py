@@ -1,10 +1,11 @@
 """Exceptions: made, raised, handled, told apart; groups of them; warnings."""
 
+import operator
 import sys
 import types
 import warnings
 from collections.abc import Callable, Generator, Iterable
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from hovis.ir.operations.calls import type_name
 from hovis.ir.operations.sentinels import PACKAGE
@@ -32,6 +33,16 @@ def poll() -> None:
     It ends each round of a loop that lies in a try statement.  CPython does it where a loop jumps back, so it is no call in a residual,
     but the jump of a loop whose exceptions are caught.
     """
+
+
+#: The classes of what is written in C; and what of it is no call in bytecode.
+_IN_C: Final = frozenset({types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, type})
+_NO_CALLS: Final = frozenset({*(getattr(operator, name) for name in operator.__all__), iter, next, bool, slice})
+
+
+def looks_for_signals(callee: object) -> bool:
+    """Is it C code, at the end of whose calls CPython looks for signals, so that a handler may raise though the call does not?"""
+    return type(callee) in _IN_C and callee not in _NO_CALLS
 
 
 def caught_at(exception: BaseException, depth: int) -> BaseException:

@@ -1,12 +1,13 @@
 """Looking for signals (``poll``) where it is of no use, or means nothing.
 
-A poll stands for the jump back of a loop: where no way leads back to it there is none, and one in each round is enough.  What is
-compiled, differentiated or batched looks for signals nowhere.
+A poll stands for the jump back of a loop: where no way leads back to it there is none, and one in each round is enough.  CPython looks for
+signals as a call ends, too: where that is the only way for it to raise, it is ``INTERRUPTED``.  What is compiled, differentiated or batched
+looks for signals nowhere.
 """
 
 from hovis.ir import operations
 from hovis.ir.analysis.control_flow import successors
-from hovis.ir.model import CAUGHT, Block, Branch, Edge, Function, Invoke, Jump, Op, Operand, Return, callees, edges
+from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Return, callees, edges
 from hovis.ir.operations import poll
 from hovis.lattice import Const
 from hovis.passes.rewriting import TRACES_EXCEPTION, Pass, drop_unreached, is_one_of
@@ -71,8 +72,29 @@ def _unpoll(function: Function, blocks: list[Block]) -> bool:
 
 def without_polls(function: Function) -> bool:
     """Take all looks for signals out of function, and of what it calls, in place; were there any?"""
-    found = [_unpoll(one, polling(one)) for one in callees(function)]
+    found = [_unpoll(one, polling(one)) | _call_completion(one) for one in callees(function)]
     return any(found)
+
+
+def _call_completion(function: Function) -> bool:
+    """Let calls that cannot raise themselves complete without a look for signals.
+
+    A handler of signals that raises as they end is heard of later: what is compiled is not interrupted.
+    """
+    changed = False
+    for block in function.blocks:
+        end = block.terminator
+        if isinstance(end, Invoke) and end.op.effect & Effect.INTERRUPTED:
+            end.op.effect &= ~(Effect.INTERRUPTED | Effect.RAISES)
+            block.ops.append(end.op)
+            block.terminator = Jump(end.ok, end.op.location)
+            changed = True
+    if changed:
+        drop_unreached(function)
+    return changed
+
+
+call_completion = Pass(_call_completion, ways=True)
 
 
 def _poll_delay(function: Function) -> bool:

@@ -20,7 +20,7 @@ def _effect_refinement(function: Function) -> bool:
     for one in functions:
         for op in one.ops():
             if not _enters(op.callee):
-                found[one] |= op.effect
+                found[one] |= op.effect & ~Effect.INTERRUPTED
     todo = list(functions)
     while todo:
         one = todo.pop()

@@ -18,7 +18,7 @@ from hovis.passes.scalar.instcombine import is_exact
 _VALUES: Final = frozenset({int, bool, float, complex, str, bytes, tuple, type(None)})
 
 #: The effects of what is the same each time; what has not raised the first time does not raise the second time.
-_REPEATS: Final = (Effect.PURE, Effect.RAISES)
+_REPEATS: Final = (Effect.PURE, Effect.RAISES, Effect.RAISES | Effect.INTERRUPTED)
 
 #: On exact numbers the order of the operands does not matter.
 _COMMUTES: Final = frozenset({o.add, o.mul, o.and_, o.or_, o.xor, o.eq, o.ne})

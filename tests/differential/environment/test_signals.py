@@ -1,5 +1,6 @@
 """Signals, and threads that end loops: what is random in time is run in processes of its own, which must not hang."""
 import dis
+import functools
 import os
 import subprocess
 import sys
@@ -14,8 +15,9 @@ from hovis.arguments.specs import Int
 from hovis.bytecode.decode import decode, exception_table
 from hovis.bytecode.normalize import LOOKS_BEFORE
 from hovis.front.jit import FUEL
-from hovis.ir.model import Invoke
+from hovis.ir.model import Effect, Invoke
 from hovis.ir.operations import poll
+from hovis_xla.lowering.pipeline import complete_calls
 from tests.differential.harness import checking
 from tests.differential.harness.choices import Seeded
 from tests.differential.harness.drawing import draw
@@ -299,3 +301,40 @@ def test_loops_outside_of_handlers_look_for_nothing():
     residual = hovis.specialize(bare, Int, Int)
     assert not polled(residual.trace.function)
     assert not residual.trace.source().count("poll")
+
+
+# ------------------------------------------------------------------------------------------------- at the ends of calls of C code
+
+#: What C code does in a try statement, by itself or for as long as it lasts: expressions of n, a number, and s, a string.
+IN_C = [
+    "[*range(n)]", "list(map(lambda i: i % 7, range(n)))", "sum(map(abs, range(n)))", "max(range(n), key=lambda i: i % 7, default=0)", "min((i % 7 for i in range(n)), default=0)",
+    "any(map(lambda i: i < 0, range(n)))", "dict(enumerate(range(n)))", "list(zip(range(n), range(n)))", "functools.reduce(lambda a, b: a - b, range(n), 0)",
+    "list(filter(lambda i: i % 3, range(n)))", "{i for i in range(n)}", "sorted(range(n), key=lambda i: -i)", "list(reversed(range(n)))",
+    "s.upper()", "', '.join(s)", "s.split()", "set(s)", "tuple(s)", "s.count('x')", "s.replace('a', 'b')", "max(n, 3)", "s.find('a', n)", "XS.extend(range(n))",
+]
+XS = []
+
+
+@pytest.mark.parametrize("expression", IN_C)
+def test_calls_are_covered(expression):
+    """CPython looks for signals where a call of C code ends: a handler catches what is raised there, also where a loop stands for the call."""
+    program = {"functools": functools, "XS": XS}
+    exec(f"def f(n, s):\n try:\n  x = {expression}\n except KeyboardInterrupt:\n  return 'caught'\n return x", program)
+    residual = hovis.specialize(program["f"], int, str)
+    assert all(covered for _, covered in jumps_back(residual.__code__)), dis.Bytecode(residual).dis()
+    calls = [raw for raw in decode(residual.__code__) if raw.name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX") and raw.position[0] == 3]
+    assert all(raw.entry is not None and not raw.entry.lasti for raw in calls), dis.Bytecode(residual).dis()
+    assert residual(3, "abc") == program["f"](3, "abc") or XS
+    XS.clear()
+
+
+def test_what_is_compiled_completes_its_calls():
+    def f(n):
+        try:
+            return max(n, 3) + abs(n)
+        except KeyboardInterrupt:
+            return 0
+
+    function = hovis.trace(f, Int).function
+    assert any(op.effect & Effect.INTERRUPTED for op in function.ops())
+    assert not any(op.effect & (Effect.INTERRUPTED | Effect.RAISES) for op in complete_calls(function).ops())
