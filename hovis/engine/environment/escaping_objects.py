@@ -12,6 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from hovis.engine.environment.footprints import names_in
+from hovis.engine.environment.object_contents import contents
 from hovis.engine.environment.points_to import named_globals
 from hovis.engine.state.type_lookup import attribute_place, is_python_class
 from hovis.ir.model import VALUES, Block, Effect, Function, Op, Raise, Return, edges
@@ -26,7 +27,7 @@ _LEAVES: Final = frozenset({int, float, complex, bool, str, bytes, type(None), t
 #: Names of what gives a function objects that its code does not name.
 _ANYTHING: Final = frozenset({"__globals__", "_getframe", "currentframe", "eval", "exec", "gc", "globals"})
 #: How an object is reached: it is given itself, another object (or its class) holds it, or the code of a function names it.  A function that another
-#: one names is followed if it is of the same module, a class only if it is given: the others would lead to everything.
+#: one names is followed if it is of the same module, and so are the functions of a class: the others would lead to everything.
 _GIVEN: Final = 0
 _HELD: Final = 1
 _NAMED: Final = 2
@@ -51,7 +52,7 @@ def escaping(functions: Sequence[Function], stored: Container[int]) -> set[int] 
         cls = type(one)
         if id(one) in found or cls in _LEAVES or (cls is dict and "__builtins__" in one):
             continue
-        if issubclass(cls, type) and (how is not _GIVEN or not is_python_class(one)):
+        if issubclass(cls, type) and not is_python_class(one):
             continue
         found[id(one)] = one
         if len(found) > _MOST or cls in weakref.ProxyTypes:
@@ -62,11 +63,17 @@ def escaping(functions: Sequence[Function], stored: Container[int]) -> set[int] 
             todo += [(value, _NAMED, one.__globals__) for value in _named(one.__code__, one.__globals__, one.__closure__ or ())]
         if issubclass(cls, weakref.ref):
             todo.append((weakref.ref.__call__(one), how, namespace))
-        parts = vars(one).values() if issubclass(cls, type) else gc.get_referents(one)
+        parts = _of_class(one, how, namespace) if issubclass(cls, type) else contents(one)
         if is_python_class(cls) and not issubclass(cls, type):
             parts = [*parts, attribute_place(one), *(held for base in cls.__mro__ if is_python_class(base) for held in vars(base).values())]
         todo += [(part, max(how, _HELD), namespace) for part in parts]
     return set(found)
+
+
+def _of_class(cls: type, how: int, namespace: Any) -> Iterable[object]:
+    """What a class holds; of one of another module that nobody is given, not its functions, which lead to all of that."""
+    own = how is _GIVEN or (namespace is not None and namespace.get("__name__") == cls.__module__)
+    return [held for base in cls.__mro__ if is_python_class(base) for held in vars(base).values() if own or type(held) is not types.FunctionType]
 
 
 def _reaches_anything(callee: object) -> bool:

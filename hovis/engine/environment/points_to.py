@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from hovis.engine.environment.footprints import names_in
 from hovis.engine.environment.guards import Guard
+from hovis.engine.environment.object_contents import contents
 from hovis.engine.state.type_lookup import attribute_place, is_python_class, lookup, own_dict
 from hovis.engine.state.values import IN_PLACE
 from hovis.ir import operations as ops
@@ -370,12 +371,12 @@ def led_to(held: Any, called: bool) -> Iterable[object]:
         names = named_globals(held.__code__, held.__globals__) if called else ()
         return (held.__closure__, held.__defaults__, held.__kwdefaults__, held.__dict__, *names)
     if is_a(held, weakref.ref):
-        return (weakref.ref.__call__(held), *gc.get_referents(held))
+        return (weakref.ref.__call__(held), *contents(held))
     if is_a(held, types.GeneratorType):
         return (*gc.get_referents(held), *named_globals(held.gi_code, held.gi_frame.f_globals if held.gi_frame is not None else {}))
     # where instances may have no dictionary yet, one that is there is among them
     inner = None if inline_attributes.PUT_OFF else own_dict(held)
-    return [one for one in (*gc.get_referents(held), inner) if one is not type(held)]
+    return [one for one in (*contents(held), inner) if one is not type(held)]
 
 
 def hooks(cls: type) -> Iterator[types.FunctionType]:

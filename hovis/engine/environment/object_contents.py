@@ -1,0 +1,35 @@
+"""List what an object holds, also where the collector is not told of it."""
+
+import contextvars
+import datetime
+import gc
+import sys
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+_NO_VALUE = object()
+
+
+def contents(held: Any) -> Iterable[object]:
+    """What an object holds at once, by no code of its class.
+
+    Types of C code that take no part in garbage collection (CPython: Modules/gcmodule.c, ``gc_get_referents``), and those whose values
+    belong to a context or a thread, are asked for it by their own attributes.
+    """
+    parts = gc.get_referents(held)
+    if type(held) is contextvars.ContextVar:
+        value = held.get(_NO_VALUE)
+        return parts if value is _NO_VALUE else [*parts, value]
+    if issubclass(type(held), threading.local) and type(held).__init__ is object.__init__:  # else it may be called in a thread that is new to it
+        return [*parts, threading.local.__getattribute__(held, "__dict__")]
+    if issubclass(type(held), datetime.datetime):
+        return [*parts, datetime.datetime.tzinfo.__get__(held)]
+    if issubclass(type(held), datetime.time):
+        return [*parts, datetime.time.tzinfo.__get__(held)]
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and issubclass(type(held), numpy.ndarray):
+        return [*parts, numpy.ndarray.base.__get__(held), *([numpy.ndarray.tolist(held)] if numpy.ndarray.dtype.__get__(held).hasobject else [])]
+    if numpy is not None and issubclass(type(held), numpy.void):
+        return [*parts, numpy.void.base.__get__(held), *([numpy.void.item(held)] if numpy.void.dtype.__get__(held).hasobject else [])]
+    return parts
