@@ -41,7 +41,7 @@ LOOK = 1
 PLAINLY = 2
 #: Instructions that a chain costs besides those in it.
 CHAIN: Final = 16
-#: Known values that are the same whatever happens to the environment.
+#: Known values that are the same whatever happens to the environment; ``super`` is, too, whose calls look at the frame that they are in.
 _FIXED: Final = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, CodeType)
 #: Restarts before the whole is given up (the tables are finite, patience is shorter).
 MAX_RESTARTS = 2_000
@@ -308,7 +308,7 @@ class Engine(MergingMachine):
         stack = frame.stack
         for k in range(len(stack) - pops, len(stack)):
             value = stack[k]
-            if isinstance(value, Ref) or (isinstance(value, Known) and not is_immutable(value.value) and not is_a(value.value, _FIXED)):
+            if isinstance(value, Ref) or (isinstance(value, Known) and not (value.value is super or is_immutable(value.value) or is_a(value.value, _FIXED))):
                 stack[k] = Dyn(self.operand(value), ANY)
             elif isinstance(value, Dyn) and not (isinstance(value.type, Type) and not can_change(value.type.cls)):
                 stack[k] = Dyn(value.value, ANY, None, None, value.maybe_unbound, value.ends, value.maybe_end)

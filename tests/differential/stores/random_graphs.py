@@ -3,12 +3,13 @@
     python -m tests.differential.stores.random_graphs [--seed N] [--programs N] [--ways specialize,jit]
 
 ``make()`` builds the objects and gives a function of an int.  The function's results, and what the objects hold then, are the same for the residual, in
-several calls one after the other.  Functions marked ``@hovis.boundary`` are unknown code; they come to the objects by what they are given, by closures,
+several calls one after the other; the caller of a jitted function changes something in between.  Functions marked ``@hovis.boundary`` are unknown code; they come to the objects by what they are given, by closures,
 and by what these lead to (docs/semantics.md says what is not seen: arguments of the residual, and globals of other modules).
 """
 from __future__ import annotations
 
 import argparse
+import contextlib
 import linecache
 import random
 import sys
@@ -144,7 +145,7 @@ class Drawing:
 
     def number(self) -> str:
         """An expression that is a number."""
-        return self.draw.choice(["n", "1", "n + 2", f"{self.node()}.a", f"{self.node()}.b", *(f"{self.node()}.{name}" for name in "ccdde"), f"{self.node()}.total", f"len({self.node()}.items)",
+        return self.draw.choice(["n", "1", "n + 2", f"{self.node()}.a", f"{self.node()}.b", *(f"{self.node()}.{name}" for name in "ccdde"), f"getattr({self.node()}, 'kind', 6)", f"{self.node()}.total", f"len({self.node()}.items)",
                                  f"getattr({self.node()}, 'b')", f"vars({self.plain()})['c']", "5"])
 
     def plain(self) -> str:
@@ -228,6 +229,17 @@ class Drawing:
             return f"for each in row:\n    each.{self.draw.choice('ab')} = {self.number()}"
         return f"def inner(k):\n{inner}\n    return k\nout.append(inner(n))"
 
+    def change(self) -> str:
+        """What the caller does between two calls."""
+        node, other, name = self.draw.choice(self.names), self.draw.choice(self.names), self.draw.choice("abcde")
+        return self.draw.choice([
+            f"{node}.{name} = n", f"{node}.{name} = str(n)", f"{node}.next = {other}", f"{node}.next = None", f"row[0] = {node}", f"row.append({node})", f"book[{other!r}] = {node}",
+            f"{node}.items.append(n)", f"{node}.table[n] = n", f"vars({self.plain()})['{name}'] = n", f"{self.plain()}.__dict__ = dict(vars({self.plain()}))", f"TABLE['held'] = {node}",
+            f"module.held = {node}", f"variable.set({node})", f"{self.plain()}.__class__ = Child if n % 2 else Node", f"Node.kind = n", f"Child.kind = n", f"{self.plain()}.kind = n",
+            f"Node.bump = lambda self, k: setattr(self, 'c', k) or n", f"vars({self.plain()}).pop('c', None)", f"{self.plain()}.bump = lambda k: k + n", f"vars({self.plain()}).pop('bump', None)",
+            f"Node.total = property(lambda self: n)", f"tell.__defaults__ = ()", f"pick.__code__ = (lambda n, one, other: one).__code__", f"global {node}_seen\n{node}_seen = n",
+        ])  # fmt: skip
+
     def block(self, depth: int) -> str:
         return "\n".join("    " + line for _ in range(self.draw.randrange(1, 3)) for line in self.statement(depth).split("\n"))
 
@@ -250,7 +262,9 @@ class Drawing:
         lines += [line for helper in self.helpers for line in helper.split("\n")]
         touched = [f"{name}.mark = n" for name in (*self.names, "extra")]    # what is not stored into is frozen under specialize
         lines += ["def fn(n):", "    out = []", *("    " + line for line in touched + body), "    return out"]
-        lines += [f"return fn, [{', '.join(self.names)}, extra, row, book]"]
+        changes = [line for _ in range(self.draw.randrange(1, 4)) for line in self.change().split("\n")]
+        lines += ["def change(n):", *("    " + line for line in changes)]
+        lines += [f"return fn, [{', '.join(self.names)}, extra, row, book], change"]
         return PRELUDE + "\ndef make():\n" + "\n".join("    " + line for line in lines) + "\n"
 
 
@@ -271,6 +285,8 @@ def state(nodes: list[Any]) -> Any:
     def told(value: Any, depth: int = 0) -> Any:
         if isinstance(value, int | str | type(None)):
             return value
+        if callable(value):
+            return "a function"
         if id(value) in numbers or depth > 8:
             return "seen", numbers.get(id(value))
         numbers[id(value)] = len(numbers)
@@ -284,20 +300,24 @@ def state(nodes: list[Any]) -> Any:
     return told(nodes)
 
 
-def run(make: Any, way: str) -> Iterator[Any]:
+def run(make: Any, way: str, changing: bool = False) -> Iterator[Any]:
     """What each call gives, and what the objects hold behind it."""
-    fn, nodes = make()
+    fn, nodes, change = make()
     called = {"plain": lambda: fn, "jit": lambda: hovis.jit(fn), "specialize": lambda: hovis.specialize(fn, hovis.Int)}[way]()
-    for n in (3, 0, 5, 1, 3):
+    for k, n in enumerate((3, 0, 5, 1, 3, 3)):
         yield observe(lambda n=n: called(n)), state(nodes)
+        if changing and k % 2:
+            with contextlib.suppress(AttributeError):     # what one change has taken away another one may ask for
+                change(k)
 
 
 def check(seed: int, ways: tuple[str, ...] = ("specialize", "jit")) -> str | None:
     """What differs, if anything."""
-    text, make = program(seed)
-    expected = list(run(make, "plain"))
     for way in ways:
-        for k, ((result, held), (other, kept)) in enumerate(zip(expected, run(make, way), strict=True)):
+        text, make = program(seed)
+        expected = list(run(make, "plain", way == "jit"))
+        text, make = program(seed)
+        for k, ((result, held), (other, kept)) in enumerate(zip(expected, run(make, way, way == "jit"), strict=True)):
             if result != other or held != kept:
                 return f"seed {seed}, {way}, call {k}:\n{text[len(PRELUDE):]}\n{result}\n{other}\n{held}\n{kept}"
     return None
