@@ -19,7 +19,7 @@ from hovis.arguments.specs import Any as Unknown
 from hovis.arguments.specs import Array, Empty, Instance, Promotable, is_named_tuple
 from hovis.base.function_wrapper import Alike, Held, Wrapper
 from hovis.engine.environment.guards import can_change
-from hovis.engine.state.type_lookup import attributes_of, bound_parts, slots_of
+from hovis.engine.state.type_lookup import attributes_of, bound_parts, lookup, slots_of
 from hovis.front.jit_cache.cache_keys import DYNAMIC, KNOWN, WIDE, Path, alike_as_spec, constant, is_alike
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import Const, Type
@@ -40,8 +40,8 @@ DEEPEST: Final = 12
 MOST: Final = 4096
 
 
-class _TooMuch(Exception):
-    """An argument has too many parts to be looked into."""
+class _LeftWhole(Exception):
+    """An argument has too many parts to be looked into, or one with a finalizer: who takes it apart holds it, and it would end too late."""
 
 
 def is_plain_array(value: Any) -> bool:
@@ -102,8 +102,9 @@ class Walk:
         self.parts = 0
         try:
             return self.part(value, path)
-        except _TooMuch:
-            return ("type", type(value)), Unknown
+        except _LeftWhole:
+            kind = type(value)
+            return ("type", kind), Type(kind) if kind in _TYPED else Unknown
 
     def part(self, value: Any, path: Path) -> tuple[Hashable, Any]:
         kind: Any = type(value)
@@ -139,12 +140,14 @@ class Walk:
             if kind is tuple and not value:
                 return ("value", ()), Const(())
             return ("type", kind), Type(kind) if kind in _TYPED else Unknown
+        if len(path) > 1 and lookup(kind, "__del__") is not None:
+            raise _LeftWhole
         shape, parts = found
         if kind is not tuple:
             self.choices.append((path, shape if kind is dict else (shape, len(parts))))
         self.parts += len(parts)
         if self.parts > MOST:
-            raise _TooMuch
+            raise _LeftWhole
         names = list(attributes(value) or ()) if isinstance(value, Wrapper) else [""] * len(parts)
         inner = [self._named(name, v, (*path, k)) for k, (name, v) in enumerate(zip(names, parts, strict=True))]
         return (shape, *[key for key, _ in inner]), _spec(value, [spec for _, spec in inner])
