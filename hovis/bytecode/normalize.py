@@ -33,6 +33,9 @@ FRESH_LOCALS = sys.version_info >= (3, 13)
 #: of the instruction in front of the target are caught?  (Python/ceval.c: CHECK_EVAL_BREAKER comes after JUMPBY before 3.13.)
 LOOKS_BEFORE = sys.version_info >= (3, 13)
 
+#: What calls, and looks for signals where the call begins or ends.
+_CALLS = frozenset({"CALL", "CALL_FUNCTION_EX", "CALL_KW"})
+
 #: Ops that leave a bool for certain; Match: of a mapping or a sequence.
 _BOOLS = frozenset({"Is", "Contains", "Not", "ExcMatch", "ToBool"})
 
@@ -171,10 +174,15 @@ class _Expansion:
             if raw.target is not None and op in JUMPS:
                 step.target = raw.target + (arg if op == "ForIter" else 0)
                 if raw.target <= self._at and "NO_INTERRUPT" not in raw.name:
-                    step.polled = raw if LOOKS_BEFORE else self.raws[raw.target - 1]
+                    step.polled = raw if LOOKS_BEFORE or self._calls_in(raw) else self.raws[raw.target - 1]
                 if op == "Send" and arg:
                     self._sends[step.target] = step
             self.steps.append(step)
+
+    def _calls_in(self, jump: Raw) -> bool:
+        """Does a loop call anything under the handler of its jump back?  The calls may be inlined: what a signal raises in them is raised there."""
+        within = self.raws[jump.target : self._at]
+        return jump.entry is not None and any(one.name in _CALLS and one.entry is not None and one.entry.target == jump.entry.target for one in within)
 
     def _surely_bool(self) -> bool:
         """Whether the top of the stack is a bool, as far as the step before shows."""

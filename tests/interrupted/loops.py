@@ -49,7 +49,7 @@ def never(i):
 #: What calls of C code there are in each round, at whose ends CPython looks for signals as well; and loops that C code goes round.
 CALLS = (
     "quiet.append(t)\nquiet.clear()\n", "t = max(t, 3) % 7\n", "t = sum(map(abs, [t, k])) % 5\n", "quiet.extend(range(k % 3))\nquiet.clear()\n",
-    "t = len([*range(t % 3)])\n", "t = len({k, t})\n", "t = any(map(never, range(3)))\n", "t = 'ab'.join(['c', 'd']).count('a') + abs(k) % 2\n",
+    "t = len([*range(t % 3)])\n", "t = any(map(never, range(3)))\n", "t = 'ab'.join(['c', 'd']).count('a') + abs(k) % 2\n",
 )
 ENDLESS = (
     "any(map(never, endless(log)))", "sum(map(abs, endless(log)))", "max(endless(log))", "min(endless(log), key=lambda i: -i)",

@@ -421,3 +421,40 @@ def test_between_calls(reader):
             undo()
         assert expected == got, told
         assert outcome(lambda: jitted(nothing)) == plain, told
+
+
+class Parent:
+    def go(self, n):
+        return "before", n
+
+
+class Heir(Parent):
+    count = 0
+
+    def at_once(self, n):
+        self.count += 1
+        return super().go(n)
+
+    def by_a_name(self, n):
+        self.count += 1
+        found = super()
+        return found.go(n)
+
+    def with_arguments(self, n):
+        self.count += 1
+        return super(Heir, self).go(n)
+
+
+@pytest.mark.parametrize("name", ["at_once", "by_a_name", "with_arguments"])
+def test_super_behind_a_look_that_has_failed(name, monkeypatch):
+    """It looks for its class and instance in the frame of the method, which is inlined."""
+    one = Heir()
+
+    def fn(n):
+        one.mark = n
+        return getattr(one, name)(n)
+
+    residual = hovis.jit(fn)
+    assert [residual(n) for n in (1, 2)] == [("before", 1), ("before", 2)]
+    monkeypatch.setattr(Parent, "go", lambda self, n: ("after", n))
+    assert [residual(n) for n in (1, 2)] == [("after", 1), ("after", 2)]

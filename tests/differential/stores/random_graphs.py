@@ -235,9 +235,9 @@ class Drawing:
         return self.draw.choice([
             f"{node}.{name} = n", f"{node}.{name} = str(n)", f"{node}.next = {other}", f"{node}.next = None", f"row[0] = {node}", f"row.append({node})", f"book[{other!r}] = {node}",
             f"{node}.items.append(n)", f"{node}.table[n] = n", f"vars({self.plain()})['{name}'] = n", f"{self.plain()}.__dict__ = dict(vars({self.plain()}))", f"TABLE['held'] = {node}",
-            f"module.held = {node}", f"variable.set({node})", f"{self.plain()}.__class__ = Child if n % 2 else Node", f"Node.kind = n", f"Child.kind = n", f"{self.plain()}.kind = n",
-            f"Node.bump = lambda self, k: setattr(self, 'c', k) or n", f"vars({self.plain()}).pop('c', None)", f"{self.plain()}.bump = lambda k: k + n", f"vars({self.plain()}).pop('bump', None)",
-            f"Node.total = property(lambda self: n)", f"tell.__defaults__ = ()", f"pick.__code__ = (lambda n, one, other: one).__code__", f"global {node}_seen\n{node}_seen = n",
+            f"module.held = {node}", f"variable.set({node})", f"{self.plain()}.__class__ = Child if n % 2 else Node", "Node.kind = n", "Child.kind = n", f"{self.plain()}.kind = n",
+            "Node.bump = lambda self, k: setattr(self, 'c', k) or n", f"vars({self.plain()}).pop('c', None)", f"{self.plain()}.bump = lambda k: k + n", f"vars({self.plain()}).pop('bump', None)",
+            "Node.total = property(lambda self: n)", "tell.__defaults__ = ()", "pick.__code__ = (lambda n, one, other: one).__code__", f"global {node}_seen\n{node}_seen = n",
         ])  # fmt: skip
 
     def block(self, depth: int) -> str:
