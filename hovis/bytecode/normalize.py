@@ -174,15 +174,21 @@ class _Expansion:
             if raw.target is not None and op in JUMPS:
                 step.target = raw.target + (arg if op == "ForIter" else 0)
                 if raw.target <= self._at and "NO_INTERRUPT" not in raw.name:
-                    step.polled = raw if LOOKS_BEFORE or self._calls_in(raw) else self.raws[raw.target - 1]
+                    step.polled = self._polled_at(raw, raw.target)
                 if op == "Send" and arg:
                     self._sends[step.target] = step
             self.steps.append(step)
 
-    def _calls_in(self, jump: Raw) -> bool:
-        """Does a loop call anything under the handler of its jump back?  The calls may be inlined: what a signal raises in them is raised there."""
-        within = self.raws[jump.target : self._at]
-        return jump.entry is not None and any(one.name in _CALLS and one.entry is not None and one.entry.target == jump.entry.target for one in within)
+    def _polled_at(self, jump: Raw, head: int) -> Raw:
+        """The instruction by whose place CPython looks up what is raised at a jump back, or in the loop's calls, which may be inlined.
+
+        Not every jump is covered that stands in a try statement: before 3.13 none to the first instruction of one, later some of the last.
+        """
+        first = self.raws[head]
+        within = first.entry is not None and any(
+            one.name in _CALLS and one.entry is not None and one.entry.target == first.entry.target for one in self.raws[head : self._at]
+        )
+        return first if within else jump if LOOKS_BEFORE else self.raws[head - 1]
 
     def _surely_bool(self) -> bool:
         """Whether the top of the stack is a bool, as far as the step before shows."""

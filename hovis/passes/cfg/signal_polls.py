@@ -129,7 +129,13 @@ def _lets_through(block: Block) -> bool:
             case Return():
                 return False
             case Branch(Op(callee=operations.exception_matches, args=(error, Const(value=classes)))) as branch if error in interrupts:
-                todo.append(branch.true if operations.exception_matches(KeyboardInterrupt(), classes) else branch.false)
+                matches = operations.exception_matches(KeyboardInterrupt(), classes)
+                todo += ([branch.true] if matches or _are_narrower(classes) else []) + ([] if matches else [branch.false])
             case end:
                 todo += edges(end)
     return True
+
+
+def _are_narrower(classes: object) -> bool:
+    """Is one of the classes that a handler asks for derived from KeyboardInterrupt?  The program's own handler of signals may raise that."""
+    return any(isinstance(cls, type) and issubclass(cls, KeyboardInterrupt) for cls in (classes if isinstance(classes, tuple) else (classes,)))

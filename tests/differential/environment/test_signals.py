@@ -17,7 +17,7 @@ from hovis.bytecode.normalize import LOOKS_BEFORE
 from hovis.front.jit import FUEL
 from hovis.ir.model import Effect, Invoke
 from hovis.ir.operations import poll
-from hovis_xla.lowering.pipeline import complete_calls
+from hovis_xla.lowering.pipeline import complete_calls, delay_polls
 from tests.differential.harness import checking
 from tests.differential.harness.choices import Seeded
 from tests.differential.harness.drawing import draw
@@ -283,8 +283,17 @@ def of_calls(k):
         return k
 
 
-def test_jumps_of_loops_whose_calls_are_inlined_are_covered():
-    residual = hovis.specialize(of_calls, Int)
+def asked_calls(k):
+    try:
+        while k >= 0:                            # nor does 3.13 the jump back of this one
+            k = stepped(k)
+    except KeyboardInterrupt:
+        return k
+
+
+@pytest.mark.parametrize("fn", [of_calls, asked_calls])
+def test_jumps_of_loops_whose_calls_are_inlined_are_covered(fn):
+    residual = hovis.specialize(fn, Int)
     found = [covered for _, covered in jumps_back(residual.__code__)]
     assert found and all(found), dis.Bytecode(residual).dis()
 
@@ -356,3 +365,20 @@ def test_what_is_compiled_completes_its_calls():
     function = hovis.trace(f, Int).function
     assert any(op.effect & Effect.INTERRUPTED for op in function.ops())
     assert not any(op.effect & (Effect.INTERRUPTED | Effect.RAISES) for op in complete_calls(function).ops())
+
+
+class Stopped(KeyboardInterrupt):
+    """What a handler of the program's raises."""
+
+
+@pytest.mark.parametrize(("classes", "stays"), [(KeyboardInterrupt, True), (Stopped, True), ((ValueError, Stopped), True), (BaseException, True), (ValueError, False), (Exception, False)])
+def test_loops_that_a_handler_of_signals_ends_stay_python(classes, stays):
+    def f(n):
+        try:
+            while n >= 0:
+                n = stepped(n)
+        except classes:
+            return -1
+        return n
+
+    assert bool(polled(delay_polls(hovis.trace(f, Int).function))) == stays

@@ -91,6 +91,8 @@ def framed(held):
 
 TABLE, module, variable, local = {}, types.ModuleType("module"), contextvars.ContextVar("variable"), threading.local()
 
+SCALE = 2
+
 def pick(n, one, other):
     return one if n <= 0 else pick(n - 1, other, one)
 
@@ -145,7 +147,7 @@ class Drawing:
 
     def number(self) -> str:
         """An expression that is a number."""
-        return self.draw.choice(["n", "1", "n + 2", f"{self.node()}.a", f"{self.node()}.b", *(f"{self.node()}.{name}" for name in "ccdde"), f"getattr({self.node()}, 'kind', 6)", f"{self.node()}.total", f"len({self.node()}.items)",
+        return self.draw.choice(["n", "1", "n + 2", f"{self.node()}.a", f"{self.node()}.b", *(f"{self.node()}.{name}" for name in "ccdde"), f"getattr({self.node()}, 'kind', 6)", "SCALE", f"{self.node()}.total", f"len({self.node()}.items)",
                                  f"getattr({self.node()}, 'b')", f"vars({self.plain()})['c']", "5"])
 
     def plain(self) -> str:
@@ -237,7 +239,7 @@ class Drawing:
             f"{node}.items.append(n)", f"{node}.table[n] = n", f"vars({self.plain()})['{name}'] = n", f"{self.plain()}.__dict__ = dict(vars({self.plain()}))", f"TABLE['held'] = {node}",
             f"module.held = {node}", f"variable.set({node})", f"{self.plain()}.__class__ = Child if n % 2 else Node", "Node.kind = n", "Child.kind = n", f"{self.plain()}.kind = n",
             "Node.bump = lambda self, k: setattr(self, 'c', k) or n", f"vars({self.plain()}).pop('c', None)", f"{self.plain()}.bump = lambda k: k + n", f"vars({self.plain()}).pop('bump', None)",
-            "Node.total = property(lambda self: n)", "tell.__defaults__ = ()", "pick.__code__ = (lambda n, one, other: one).__code__", f"global {node}_seen\n{node}_seen = n",
+            "Node.total = property(lambda self: n)", "tell.__defaults__ = ()", "pick.__code__ = (lambda n, one, other: one).__code__", "globals()['SCALE'] = n",
         ])  # fmt: skip
 
     def block(self, depth: int) -> str:
