@@ -31,6 +31,8 @@ def analyze(name: str, whole: "Code") -> dict[str, Any] | None:
         return {name: [every] * len(code) if whole.reads_locals else live_slots(code, whole.successors, every)}
     if name == "loop_heads":
         return {name: loop_heads(code, whole.successors)}
+    if name == "looping":
+        return {name: frozenset(at for end, follow in enumerate(whole.successors) for head in follow if head <= end for at in range(head, end + 1))}
     if name == "head_tests":
         return {name: head_tests(code, whole.successors, whole.loop_heads)}
     if name == "natural_loops":

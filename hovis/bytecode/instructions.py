@@ -181,7 +181,7 @@ class Code:
     __slots__ = (
         "argcount", "cells", "code", "depth", "filename", "first_line", "given_name", "given_qualname", "guarded", "handling", "has_varargs",
         "has_varkwargs", "head_tests", "instructions", "ipdom", "is_async_generator", "is_coroutine", "is_generator", "kwonlyargcount", "live",
-        "loop_heads", "n_free", "n_params", "name", "names", "natural_loops", "pdom_depth", "posonlyargcount", "qualname", "reads_locals",
+        "loop_heads", "looping", "n_free", "n_params", "name", "names", "natural_loops", "pdom_depth", "posonlyargcount", "qualname", "reads_locals",
         "successors", "tells_unbound", "unsupported",
     )  # fmt: skip
 
@@ -197,6 +197,8 @@ class Code:
     guarded: bool
     #: The targets of the back edges.
     loop_heads: frozenset[int]
+    #: The instructions from the targets of back edges to their ends.
+    looping: frozenset[int]
     #: The Branch at which a loop is first left or gone through, and the head of that loop.
     head_tests: dict[int, int]
     #: The instructions of the loops with such heads.

@@ -11,7 +11,7 @@ object that becomes real) is covered as the call is: a handler of signals raises
 from typing import Final
 
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Raise, Return, Value, edges
-from hovis.ir.operations import looks_for_signals, poll, yield_, yield_from, yield_rest
+from hovis.ir.operations import poll, yield_, yield_from, yield_rest
 
 #: What leaves the frame, and comes back by another way; and what is a jump.
 _APART: Final = (yield_, yield_from, yield_rest, poll)
@@ -67,17 +67,17 @@ def joined(function: Function) -> tuple[Block, dict[Op, Edge]]:
 
 
 def _made_for(end: Invoke, block: Block) -> list[Op]:
-    """The calls of C code in front of one at the end of a block at which a handler of signals may raise as well as there."""
-    last = block.ops
-    if not any(looks_for_signals(op.callee) for op in last):
+    """The calls of C code in front of one at the end of a block that were made for it: a handler of signals may raise there as well."""
+    made = [op for op in end.op.args if isinstance(op, Op) and op.effect & Effect.INTERRUPTED and not op.effect & Effect.RAISES]
+    if not made:
         return []
     since: list[Value] = []
     found = []
-    for op in reversed(last):
-        if op.effect & ~(Effect.READS | Effect.RAISES):
+    for op in reversed(block.ops):
+        if op.effect & ~(Effect.READS | Effect.INTERRUPTED):
             break
         since.append(op)
-        if looks_for_signals(op.callee):
+        if op in made:
             found.append((op, len(since)))
     needed = _used_from(end.error, block) if found else set()
     free = next((k for k, value in enumerate(since) if value in needed), len(since))

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from hovis.engine.environment.footprints import names_in
-from hovis.engine.environment.object_contents import contents
+from hovis.engine.environment.object_contents import MOST, contents
 from hovis.engine.environment.points_to import named_globals
 from hovis.engine.state.type_lookup import attribute_place, is_python_class
 from hovis.ir.model import VALUES, Block, Effect, Function, Op, Raise, Return, edges
@@ -31,8 +31,6 @@ _ANYTHING: Final = frozenset({"__globals__", "_getframe", "currentframe", "eval"
 _GIVEN: Final = 0
 _HELD: Final = 1
 _NAMED: Final = 2
-#: After so many objects everything is taken to be reached, as it is behind a proxy, which can't be asked for what it stands for.
-_MOST: Final = 20_000
 
 
 def escaping(functions: Sequence[Function], stored: Container[int]) -> set[int] | None:
@@ -55,8 +53,8 @@ def escaping(functions: Sequence[Function], stored: Container[int]) -> set[int] 
         if issubclass(cls, type) and not is_python_class(one):
             continue
         found[id(one)] = one
-        if len(found) > _MOST or cls in weakref.ProxyTypes:
-            return None
+        if len(found) > MOST or cls in weakref.ProxyTypes:
+            return None  # any may: a proxy can't be asked for what it stands for
         if cls is types.FunctionType and (how is not _NAMED or one.__globals__ is namespace):
             if how is not _NAMED and _reaches_anything(one):
                 return None

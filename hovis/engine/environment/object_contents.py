@@ -3,12 +3,15 @@
 import contextvars
 import datetime
 import gc
+import itertools
 import sys
 import threading
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 _NO_VALUE = object()
+#: Who follows objects gives up after so many.
+MOST: Final = 20_000
 
 
 def contents(held: Any) -> Iterable[object]:
@@ -29,7 +32,14 @@ def contents(held: Any) -> Iterable[object]:
         return [*parts, datetime.time.tzinfo.__get__(held)]
     numpy = sys.modules.get("numpy")
     if numpy is not None and issubclass(type(held), numpy.ndarray):
-        return [*parts, numpy.ndarray.base.__get__(held), *([numpy.ndarray.tolist(held)] if numpy.ndarray.dtype.__get__(held).hasobject else [])]
+        return [*parts, numpy.ndarray.base.__get__(held), *_items(held, numpy)]
     if numpy is not None and issubclass(type(held), numpy.void):
         return [*parts, numpy.void.base.__get__(held), *([numpy.void.item(held)] if numpy.void.dtype.__get__(held).hasobject else [])]
     return parts
+
+
+def _items(array: Any, numpy: Any) -> list[object]:
+    """The objects that an array holds: no more of them than anybody looks at."""
+    if not numpy.ndarray.dtype.__get__(array).hasobject:
+        return []
+    return list(itertools.islice(numpy.ndarray.flat.__get__(array), MOST + 1))

@@ -26,7 +26,7 @@ from hovis.engine.state.specialization_tables import Restart, Tables
 from hovis.engine.state.standins import NotMaterializable
 from hovis.engine.state.values import ENDS, ENDS_READ, ENDS_TAKEN, NO_LABELS, OWN_LIST, STRONG, Dyn, Known, Labels, Ref, V, operand_of
 from hovis.ir.model import VALUES, Block, Branch, Edge, Effect, Function, Jump, Location, Op, Operand, Param, Raise
-from hovis.ir.operations import END, enter_handler, looks_for_signals, raised, unchanged
+from hovis.ir.operations import END, enter_handler, raised, unchanged
 from hovis.lattice import ANY, RAISED, AbstractValue, Const, Type
 from hovis.lattice import Any as AnyType
 from hovis.library.core import Library
@@ -324,6 +324,7 @@ class Machine(abc.ABC):
         within: it writes to this object of the heap alone, to one of this class, or to NOWHERE in it (see forget).
         """
         self.pinned = (*args, *kwargs.values()) if kwargs else args
+        block, before = self.block, len(self.block.ops)
         operands = tuple([self.operand(a) for a in args])
         named = tuple((name, self.operand(v)) for name, v in kwargs.items()) if kwargs else ()
         self.pinned = None
@@ -337,7 +338,10 @@ class Machine(abc.ABC):
         op = Op(callee, operands, named, type, None, effect, self.location())
         if dims is not None:
             op.dims = tuple(Const(None) if d is None else self.operand(d) for d in dims)
+        made = block.ops[before:]
         self.add(op, land, within)
+        if made:
+            unwinding.cover(block, made)
         ended = callee is next and len(args) == 2 and isinstance(args[1], Known) and args[1].value is END
         # what is taken out of something that may end may end with it
         ends = ENDS if self.endings and holds(type) else 0
@@ -360,7 +364,7 @@ class Machine(abc.ABC):
                 finalizers.run(self)
             else:
                 self.forget(False, within)
-        if (effect & _MAY_RAISE or looks_for_signals(op.callee)) and (land is not None or self.catching()):
+        if (effect & _MAY_RAISE or unwinding.interrupted(self, op)) and (land is not None or self.catching()):
             op.effect = op.effect if effect & _MAY_RAISE else op.effect | _INTERRUPTED
             unwinding.invoke(self, op, land)
         else:

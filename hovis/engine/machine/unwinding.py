@@ -9,7 +9,7 @@ from hovis.engine.state.frames_and_heap import STOP, SWITCH, State
 from hovis.engine.state.values import Dyn, Known, V
 from hovis.ir import operations
 from hovis.ir.model import CAUGHT, Block, Edge, Effect, Invoke, Location, Op, Param, Raise
-from hovis.ir.operations import passed, stop_iteration_error
+from hovis.ir.operations import looks_for_signals, passed, stop_iteration_error
 from hovis.lattice import RAISED, Const, Type
 
 if TYPE_CHECKING:
@@ -106,6 +106,25 @@ def invoke(m: "Machine", op: Op, land: "Landing | None" = None) -> None:
     m.state, m.block = here, ok
 
 
+#: Calls of C code that take no time to speak of: a signal comes in one by chance, if not in a loop that is full of them.
+_BRIEF: Final = frozenset({len, isinstance, issubclass, type, id, callable, abs, ord, hash, list.append, set.add, set.discard, dict.get})
+
+
+def interrupted(m: "Machine", op: Op) -> bool:
+    """May a handler of signals raise where a call of C code ends that does not raise itself?"""
+    if not looks_for_signals(op.callee):
+        return False
+    return op.callee not in _BRIEF or any(frame.pc in frame.code.looping for frame in m.state.frames)
+
+
+def cover(block: Block, made: list[Op]) -> None:
+    """What a block made for the call at its end may be interrupted, too: the assembler covers it as it covers that."""
+    end = block.terminator
+    for op in made if isinstance(end, Invoke) else ():
+        if op in end.op.args and not op.effect & ~Effect.READS and looks_for_signals(op.callee):  # type: ignore[union-attr]
+            op.effect |= Effect.INTERRUPTED
+
+
 def poll(m: "Machine", block: Block, state: State, at: int) -> Block:
     """A loop has jumped back from ``at``, and block ends with that: a handler of signals may raise.  The block that goes on."""
     go_on, landing = Block(), Block(params=(Param(RAISED, None, None),))
@@ -114,6 +133,8 @@ def poll(m: "Machine", block: Block, state: State, at: int) -> Block:
     before = m.state, m.block
     m.state, m.block = raising, landing
     op = Op(operations.poll, (), (), Type(type(None)), None, Effect.RAISES | Effect.CLOCK, m.location())
+    if m.is_model(state.frames[-1].code):
+        op.effect |= Effect.INTERRUPTED  # C code hears of signals at its end
     m.acts(op.effect)
     block.terminator = Invoke(op, Edge(go_on), Edge(landing, (CAUGHT,)))
     thrown = exceptions.out_of(m, op, landing.params[0])

@@ -84,9 +84,12 @@ def _call_completion(function: Function) -> bool:
     changed = False
     for block in function.blocks:
         end = block.terminator
+        for op in block.ops:
+            op.effect &= ~Effect.INTERRUPTED
         if isinstance(end, Invoke) and end.op.effect & Effect.INTERRUPTED:
-            end.op.effect &= ~(Effect.INTERRUPTED | Effect.RAISES)
-            block.ops.append(end.op)
+            if end.op.callee is not poll:
+                end.op.effect &= ~(Effect.INTERRUPTED | Effect.RAISES)
+                block.ops.append(end.op)
             block.terminator = Jump(end.ok, end.op.location)
             changed = True
     if changed:

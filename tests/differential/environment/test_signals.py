@@ -382,3 +382,15 @@ def test_loops_that_a_handler_of_signals_ends_stay_python(classes, stays):
         return n
 
     assert bool(polled(delay_polls(hovis.trace(f, Int).function))) == stays
+
+
+def test_loops_that_stand_for_calls_are_compiled():
+    """C code hears of signals where it ends: what is compiled completes it, whatever the handler is."""
+    def f(n):
+        try:
+            return sum(map(abs, range(n)))
+        except KeyboardInterrupt:
+            return 0
+
+    function = hovis.trace(f, Int).function
+    assert polled(function) and not polled(delay_polls(function))

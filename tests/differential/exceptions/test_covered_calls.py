@@ -2,6 +2,7 @@
 
 import pytest
 
+import hovis
 from tests.differential.harness import splits
 
 
@@ -146,3 +147,36 @@ def test_raising_at_each_step(fn):
 
 def test_steps_that_raise():
     splits.check(stepped, [([{"a": 1}, {"a": 2, "b": 3}],), ([{"a": 1}, {}],), ([],)])
+
+
+def made_before(n, y):
+    x = chr(n)                                  # it raises in front of the statement
+    try:
+        y.append(x)
+    except Exception as error:
+        return repr(error)
+    return x
+
+
+def used_behind(n, y):
+    x = chr(n)
+    z = str.upper(x)
+    try:
+        y.index(x)
+    except Exception as error:
+        return "caught", repr(error)
+    return z
+
+
+@pytest.mark.parametrize("way", ["specialize", "jit"])
+@pytest.mark.parametrize("fn", [made_before, used_behind])
+def test_what_stands_in_front_of_a_statement_is_not_covered(fn, way):
+    residual = hovis.jit(fn) if way == "jit" else hovis.specialize(fn, int, list)
+    for n in (-1, 97):
+        found = []
+        for one in (fn, residual):
+            try:
+                found.append(one(n, []))
+            except ValueError as error:
+                found.append(repr(error))
+        assert found[0] == found[1]
