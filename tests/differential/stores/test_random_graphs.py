@@ -7,7 +7,7 @@ import hovis
 from tests.differential.stores import random_graphs
 
 #: With HOVIS_EXAMPLES more of them are drawn.
-COUNT = int(os.environ.get("HOVIS_EXAMPLES", "60"))
+COUNT = int(os.environ.get("HOVIS_EXAMPLES", "60")) // 3
 
 
 @pytest.mark.parametrize("part", range(4))
