@@ -111,10 +111,11 @@ _BRIEF: Final = frozenset({len, isinstance, issubclass, type, id, callable, abs,
 
 
 def interrupted(m: "Machine", op: Op) -> bool:
-    """May a handler of signals raise where a call of C code ends that does not raise itself?"""
-    if not looks_for_signals(op.callee):
+    """May a handler of signals raise where a call of C code ends that does not raise itself, and somebody catch that?"""
+    frames = m.state.frames
+    if not looks_for_signals(op.callee) or not any(frame.handler is not None for frame in frames):
         return False
-    return op.callee not in _BRIEF or any(frame.pc in frame.code.looping for frame in m.state.frames)
+    return op.callee not in _BRIEF or any(frame.pc in frame.code.looping for frame in frames)
 
 
 def cover(block: Block, made: list[Op]) -> None:
