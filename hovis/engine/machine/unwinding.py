@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from hovis.engine.machine import exceptions
 from hovis.engine.state import lifetimes
-from hovis.engine.state.frames_and_heap import STOP, SWITCH, State
+from hovis.engine.state.frames_and_heap import STOP, SWITCH, Frame, State
 from hovis.engine.state.values import Dyn, Known, V
 from hovis.ir import operations
 from hovis.ir.model import CAUGHT, Block, Edge, Effect, Invoke, Location, Op, Param, Raise
@@ -106,6 +106,10 @@ def invoke(m: "Machine", op: Op, land: "Landing | None" = None) -> None:
     m.state, m.block = here, ok
 
 
+#: What no handler of signals raises: errors that tell of one operation.
+_OWN_ERRORS: Final = frozenset(
+    ["AttributeError", "ImportError", "IndexError", "KeyError", "LookupError", "ModuleNotFoundError", "NameError", "StopAsyncIteration", "StopIteration", "TypeError", "UnicodeError"]
+)
 #: Calls of C code that take no time to speak of: a signal comes in one by chance, if not in a loop that is full of them.
 _BRIEF: Final = frozenset({len, isinstance, issubclass, type, id, callable, abs, ord, hash, list.append, set.add, set.discard, dict.get})
 
@@ -113,9 +117,23 @@ _BRIEF: Final = frozenset({len, isinstance, issubclass, type, id, callable, abs,
 def interrupted(m: "Machine", op: Op) -> bool:
     """May a handler of signals raise where a call of C code ends that does not raise itself, and somebody catch that?"""
     frames = m.state.frames
-    if not looks_for_signals(op.callee) or not any(frame.handler is not None for frame in frames):
+    if not looks_for_signals(op.callee) or not any(map(_catches_signals, frames)):
         return False
     return op.callee not in _BRIEF or any(frame.pc in frame.code.looping for frame in frames)
+
+
+def _catches_signals(frame: Frame) -> bool:
+    """May what a handler of signals raises be caught where a frame stands, by more than clauses for errors of the program alone?"""
+    handler = frame.handler
+    if handler is None:
+        return False
+    code, at = frame.code.instructions, handler.target
+    at += code[at].op == "PushExc"
+    while [one.op for one in code[at : at + 3]] == ["GetGlobal", "ExcMatch", "Branch"]:
+        if code[at].arg not in _OWN_ERRORS:
+            return True
+        at = code[at + 2].arg[1]
+    return code[at].op != "Reraise"
 
 
 def cover(block: Block, made: list[Op]) -> None:
@@ -156,6 +174,8 @@ def polls(m: "Machine", state: State, at: int) -> bool:
     instruction = code.instructions[at]
     if not instruction.polls or m.interprets(code):
         return False
+    if m.is_model(code):
+        return any(map(_catches_signals, frames))
     if instruction.poll is not None or any(frame.handler is not None for frame in frames[:-1]):
         return True
     return m.watching and lifetimes.any_must_close(m)
