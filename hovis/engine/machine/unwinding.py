@@ -108,8 +108,11 @@ def invoke(m: "Machine", op: Op, land: "Landing | None" = None) -> None:
 
 #: What no handler of signals raises: errors that tell of one operation.
 _OWN_ERRORS: Final = frozenset(
-    ["AttributeError", "ImportError", "IndexError", "KeyError", "LookupError", "ModuleNotFoundError", "NameError", "StopAsyncIteration", "StopIteration", "TypeError", "UnicodeError"]
-)
+    {
+        "AttributeError", "ImportError", "IndexError", "KeyError", "LookupError", "ModuleNotFoundError", "NameError", "StopAsyncIteration",
+        "StopIteration", "TypeError", "UnicodeError",
+    }
+)  # fmt: skip
 #: Calls of C code that take no time to speak of: a signal comes in one by chance, if not in a loop that is full of them.
 _BRIEF: Final = frozenset({len, isinstance, issubclass, type, id, callable, abs, ord, hash, list.append, set.add, set.discard, dict.get})
 
@@ -117,7 +120,7 @@ _BRIEF: Final = frozenset({len, isinstance, issubclass, type, id, callable, abs,
 def interrupted(m: "Machine", op: Op) -> bool:
     """May a handler of signals raise where a call of C code ends that does not raise itself, and somebody catch that?"""
     frames = m.state.frames
-    if not looks_for_signals(op.callee) or not any(map(_catches_signals, frames)):
+    if not looks_for_signals(op.callee) or not (any(map(_catches_signals, frames)) or (m.watching and lifetimes.any_must_close(m))):
         return False
     return op.callee not in _BRIEF or any(frame.pc in frame.code.looping for frame in frames)
 
@@ -175,7 +178,7 @@ def polls(m: "Machine", state: State, at: int) -> bool:
     if not instruction.polls or m.interprets(code):
         return False
     if m.is_model(code):
-        return any(map(_catches_signals, frames))
+        return any(map(_catches_signals, frames)) or (m.watching and lifetimes.any_must_close(m))
     if instruction.poll is not None or any(frame.handler is not None for frame in frames[:-1]):
         return True
     return m.watching and lifetimes.any_must_close(m)
