@@ -32,6 +32,7 @@ from hovis.library.standard import STANDARD
 from hovis.passes import pipeline
 from hovis.passes.cfg.signal_polls import without_polls
 from hovis.passes.functions.inlining import Called, put_in
+from hovis.passes.rewriting import drop_error_edge
 from hovis.transforms.forward.jvp import forward
 from hovis.transforms.record.recorder import Recorded, pushed_python, recorded, recorded_push, recorded_python
 from hovis.transforms.reverse.sweep import reverse
@@ -245,8 +246,7 @@ def without_mending(function: Function) -> None:
         for block in one.blocks:
             end = block.terminator
             if isinstance(end, Invoke) and _mends(end.error.block):
-                block.ops.append(end.op)
-                block.terminator = Jump(end.ok, end.op.location)
+                drop_error_edge(block)
         one.blocks = reverse_postorder(one.blocks[0])
 
 

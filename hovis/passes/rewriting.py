@@ -201,6 +201,14 @@ def drop_unreached(function: Function) -> None:
     function.blocks = [block for block in function.blocks if block in reached]
 
 
+def drop_error_edge(block: Block) -> None:
+    """Let the call at the end of a block go on without its handler."""
+    end = block.terminator
+    assert isinstance(end, Invoke)
+    block.ops.append(end.op)
+    block.terminator = Jump(end.ok, end.op.location)
+
+
 def keep_params(function: Function, drop: Callable[[Param], bool]) -> None:
     """Remove the parameters for which drop says so, with what the edges carry for them."""
     kept: dict[Block, list[int]] = {}

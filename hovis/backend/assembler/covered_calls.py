@@ -4,13 +4,16 @@ A block of a Function ends with each call that has an error edge.  Where the way
 one block for the assembler, as for CPython: the instructions of the call are covered by a handler, and what stays on the
 stack across it is popped where it raises.
 
-CPython looks for signals at the end of calls that do not raise themselves, too.  What makes an object for such a call (``range(n)``, a virtual
-object that becomes real) is covered as the call is: a handler of signals raises in front of that.
+CPython looks for signals at the end of each call of C code.  What makes an object for a call (``range(n)``) is covered as the call is: if a handler
+of signals raises there, that is in front of the call.
 """
 
+import functools
+from collections.abc import Callable
 from typing import Final
 
-from hovis.ir.model import Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Raise, Return, Value, edges
+from hovis.ir.analysis.control_flow import liveness
+from hovis.ir.model import Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Value, edges
 from hovis.ir.operations import poll, yield_, yield_from, yield_rest
 
 #: What leaves the frame, and comes back by another way; and what is a jump.
@@ -27,6 +30,7 @@ def joined(function: Function) -> tuple[Block, dict[Op, Edge]]:
             entered[edge.block] = entered.get(edge.block, 0) + 1
     view: dict[Block, Block] = {}
     covered: dict[Op, Edge] = {}
+    needs = functools.cache(lambda: liveness(function))
 
     def seen(edge: Edge) -> Edge:
         made = view.get(edge.block)
@@ -43,7 +47,7 @@ def joined(function: Function) -> tuple[Block, dict[Op, Edge]]:
         made.ops += block.ops
         end = block.terminator
         while isinstance(end, Invoke):
-            covered.update((op, seen(end.error)) for op in _made_for(end, block))
+            covered.update((op, seen(end.error)) for op in _made_for(end, block, needs))
             if not _may_stand_within(end.op):
                 break
             covered[end.op] = seen(end.error)
@@ -66,40 +70,22 @@ def joined(function: Function) -> tuple[Block, dict[Op, Edge]]:
     return first, covered
 
 
-def _made_for(end: Invoke, block: Block) -> list[Op]:
-    """The calls of C code in front of one at the end of a block that were made for it: a handler of signals may raise there as well."""
+def _made_for(end: Invoke, block: Block, needs: Callable[[], dict[Block, set[Value]]]) -> list[Op]:
+    """The calls of C code in front of one at the end of a block that were made for it: a handler of signals may raise there as well.
+
+    The handler may need nothing that is computed from there on: it would not be there yet.
+    """
     made = [op for op in end.op.args if isinstance(op, Op) and op.effect & Effect.INTERRUPTED and not op.effect & Effect.RAISES]
     if not made:
         return []
-    since: list[Value] = []
+    needed = needs()[end.error.block].union(arg for arg in end.error.args if isinstance(arg, Op))
     found = []
     for op in reversed(block.ops):
-        if op.effect & ~(Effect.READS | Effect.INTERRUPTED):
+        if op in needed or op.effect & ~(Effect.READS | Effect.INTERRUPTED):
             break
-        since.append(op)
         if op in made:
-            found.append((op, len(since)))
-    needed = _used_from(end.error, block) if found else set()
-    free = next((k for k, value in enumerate(since) if value in needed), len(since))
-    return [op for op, count in found if count <= free]
-
-
-def _used_from(edge: Edge, end: Block) -> set[Operand]:
-    """The results of ops that are used where an edge leads, up to the end of a block."""
-    used: list[Operand] = [*edge.args]
-    seen, todo = {end, edge.block}, [edge.block]
-    while todo:
-        block = todo.pop()
-        used += [value for op in block.all_ops() for value in op.operands()]
-        for way in edges(block.terminator):
-            used += way.args
-            if way.block not in seen:
-                seen.add(way.block)
-                todo.append(way.block)
-        match block.terminator:
-            case Branch(cond=value) | Return(value=value) | Raise(value=value):
-                used.append(value)
-    return {value for value in used if isinstance(value, Op)}
+            found.append(op)
+    return found
 
 
 def _may_stand_within(op: Op) -> bool:

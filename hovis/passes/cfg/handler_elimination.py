@@ -9,7 +9,7 @@ end they stay or go together.
 from hovis.ir.analysis.control_flow import reverse_postorder, successors
 from hovis.ir.model import CAUGHT, Block, Branch, Function, Invoke, Jump, Op, Raise
 from hovis.ir.operations import enter_handler, leave_handler
-from hovis.passes.rewriting import Pass, drop_unreached, sees_handled
+from hovis.passes.rewriting import Pass, drop_error_edge, drop_unreached, sees_handled
 
 #: The handlers that are open, the innermost last; at each depth those that it may be.
 _Open = tuple[frozenset[Op], ...]
@@ -55,8 +55,7 @@ def _reraise_elimination(function: Function) -> bool:
     for block in function.blocks if idle else ():
         end = block.terminator
         if isinstance(end, Invoke) and end.error.block in idle and end.error.args == (CAUGHT,):
-            block.ops.append(end.op)
-            block.terminator = Jump(end.ok, end.op.location)
+            drop_error_edge(block)
             changed = True
     if changed:
         drop_unreached(function)

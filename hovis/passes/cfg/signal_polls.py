@@ -10,12 +10,17 @@ from hovis.ir.analysis.control_flow import successors
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Return, callees, edges
 from hovis.ir.operations import poll
 from hovis.lattice import Const
-from hovis.passes.rewriting import TRACES_EXCEPTION, Pass, drop_unreached, is_one_of
+from hovis.passes.rewriting import TRACES_EXCEPTION, Pass, drop_error_edge, drop_unreached, is_one_of
 
 
 def is_poll(block: Block) -> bool:
     """Does a block end with a look for signals?"""
     return isinstance(block.terminator, Invoke) and block.terminator.op.callee is poll
+
+
+def is_interrupted(block: Block) -> bool:
+    """Does a block end with a call out of which nothing but a handler of signals raises?"""
+    return isinstance(block.terminator, Invoke) and bool(block.terminator.op.effect & Effect.INTERRUPTED)
 
 
 def polling(function: Function) -> list[Block]:
@@ -81,17 +86,15 @@ def _call_completion(function: Function) -> bool:
 
     A handler of signals that raises as they end is heard of later: what is compiled is not interrupted.
     """
-    changed = False
+    looks = [block for block in polling(function) if is_interrupted(block)]
+    changed = _unpoll(function, looks)
     for block in function.blocks:
-        end = block.terminator
+        if is_interrupted(block):
+            drop_error_edge(block)
+            block.ops[-1].effect &= ~Effect.RAISES
+            changed = True
         for op in block.ops:
             op.effect &= ~Effect.INTERRUPTED
-        if isinstance(end, Invoke) and end.op.effect & Effect.INTERRUPTED:
-            if end.op.callee is not poll:
-                end.op.effect &= ~(Effect.INTERRUPTED | Effect.RAISES)
-                block.ops.append(end.op)
-            block.terminator = Jump(end.ok, end.op.location)
-            changed = True
     if changed:
         drop_unreached(function)
     return changed

@@ -4,7 +4,7 @@ from hovis.ir.analysis.control_flow import predecessors, reverse_postorder
 from hovis.ir.matching import same
 from hovis.ir.model import Block, Branch, Caught, Edge, Function, Invoke, Jump, Operand, Return, Value, edges
 from hovis.lattice import Const
-from hovis.passes.rewriting import MAY_RAISE, Pass, effect_of, replaced, substitute
+from hovis.passes.rewriting import MAY_RAISE, Pass, drop_error_edge, effect_of, replaced, substitute
 
 
 def _simplify_cfg(function: Function) -> bool:
@@ -34,8 +34,7 @@ def _decide(function: Function) -> bool:
                 block.terminator = Jump(taken, terminator.location)
                 changed = True
         elif isinstance(terminator, Invoke) and not effect_of(terminator.op) & MAY_RAISE:
-            block.ops.append(terminator.op)
-            block.terminator = Jump(terminator.ok, terminator.op.location)
+            drop_error_edge(block)
             changed = True
     return changed
 
