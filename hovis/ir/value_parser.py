@@ -19,6 +19,8 @@ own_code.leave_as_calls(__file__)
 _WORDS: Final[dict[str, object]] = {
     **{repr(value): value for value in (None, True, False, Ellipsis, NotImplemented, operations.END, operations.UNBOUND)},
 }
+#: Of NumPy, which may not be imported.
+_TRUTHS: Final = ("np.True_", "np.False_")
 _CLASSES: Final = {name: cls for cls, name in PUBLIC_NAMES.items()}
 _SHAPED: Final[dict[str, Callable[..., object]]] = {"range": range, "slice": slice}
 
@@ -56,7 +58,7 @@ class ValueParser(abc.ABC):
             return self._tuple(line)
         if text in _WORDS:
             return _WORDS[text]
-        if text in ("np.True_", "np.False_"):
+        if text in _TRUTHS:
             return self._of_numpy(line, text)
         if text == "const":
             line.expect("(")
@@ -119,7 +121,7 @@ class ValueParser(abc.ABC):
             line.depth -= 1
             return found, []
         if line.take("const", "("):
-            named = line.kind() == "symbol" or (line.kind() == "name" and line.peek(1) == ")" and line.peek() not in _WORDS)
+            named = line.kind() == "symbol" or (line.kind() == "name" and line.peek(1) == ")" and line.peek() not in (*_WORDS, *_TRUTHS))
             value = self.named(line, line.next()) if named else self.constant(line)
             line.expect(")")
             return Const(value), []

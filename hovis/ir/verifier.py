@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from hovis.errors import VerifierError
 from hovis.ir.analysis.control_flow import Dominators, predecessors
-from hovis.ir.model import Block, Branch, Caught, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, callees, edges
+from hovis.ir.model import VALUES, Block, Branch, Caught, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, callees, edges
 from hovis.ir.operations import enter_handler, leave_handler
 from hovis.ir.printer import Printer
 from hovis.lattice import ANY, AbstractValue, Array, Const, Type, Union, contains, forget, leq
@@ -123,7 +123,8 @@ class _Check:
 
     def _block(self, block: Block) -> None:
         for param in block.params:
-            self._dims(param, block, 0, block)
+            if param.dims is not None:
+                self._dims(param, param.dims, block, 0, block)
         for k, op in enumerate(block.ops):
             self._op(op, block, k, op)
         end = len(block.ops)
@@ -142,18 +143,18 @@ class _Check:
     def _op(self, op: Op, block: Block, at: int, about: object) -> None:
         for operand in op.operands():
             self._use(operand, block, at, about)
-        names = [name for name, _ in op.kwargs]
-        if len(set(names)) < len(names):
+        if op.kwargs and len(dict(op.kwargs)) < len(op.kwargs):
             self.complain(about, "a keyword is given twice")
         if isinstance(op.callee, Const | Caught):
             self.complain(about, "a known callee stands as itself, not as a Const")
         elif isinstance(op.callee, Function):
             if len(op.args) != len(op.callee.params) or op.kwargs:
                 self.complain(about, f"{op.callee.name} takes {len(op.callee.params)} arguments, not {len(op.args) + len(op.kwargs)}")
-        elif not isinstance(op.callee, Param | Op) and not callable(op.callee):
+        elif not isinstance(op.callee, VALUES) and not callable(op.callee):
             self.complain(about, "the callee is not callable")
-        self._dims(op, block, at, about)
-        if self.library is not None and not isinstance(op.callee, Param | Op | Function):
+        if op.dims is not None:
+            self._dims(op, op.dims, block, at, about)
+        if self.library is not None and not isinstance(op.callee, (*VALUES, Function)):
             self._effect(op, about)
 
     def _effect(self, op: Op, about: object) -> None:
@@ -165,12 +166,10 @@ class _Check:
         if isinstance(effect, Effect) and effect & ~op.effect and not op.effect & Effect.OPAQUE:
             self.complain(about, f"the library says that it may also: {effect & ~op.effect!r}")
 
-    def _dims(self, value: Value, block: Block, at: int, about: object) -> None:
-        if value.dims is None:
-            return
-        if isinstance(value.type, Array) and len(value.dims) != value.type.rank:
-            self.complain(about, f"it has {len(value.dims)} dimensions, its type has {value.type.rank}")
-        for dim in value.dims:
+    def _dims(self, value: Value, dims: tuple[Operand, ...], block: Block, at: int, about: object) -> None:
+        if isinstance(value.type, Array) and len(dims) != value.type.rank:
+            self.complain(about, f"it has {len(dims)} dimensions, its type has {value.type.rank}")
+        for dim in dims:
             self._use(dim, block, at, about)
 
     def _condition(self, branch: Branch) -> None:
@@ -213,17 +212,15 @@ class _Check:
     def _type(self, operand: Operand) -> AbstractValue:
         if isinstance(operand, Const):
             return operand
-        return operand.type if isinstance(operand, Param | Op) else ANY
+        return operand.type if isinstance(operand, VALUES) else ANY
 
     def _use(self, operand: object, block: Block, at: int, about: object) -> None:
         """Is operand defined on every way to here?"""
-        if isinstance(operand, Const):
-            return
-        if isinstance(operand, Caught):
-            self.complain(about, "%err stands first on an error edge, and nowhere else")
-            return
-        if not isinstance(operand, Param | Op):
-            self.complain(about, f"{operand!r} is no operand")
+        if not isinstance(operand, VALUES):
+            if isinstance(operand, Caught):
+                self.complain(about, "%err stands first on an error edge, and nowhere else")
+            elif not isinstance(operand, Const):
+                self.complain(about, f"{operand!r} is no operand")
             return
         found = self.home.get(operand)
         if found is None:

@@ -1,10 +1,11 @@
 """Run a pass by its name; verify and print what it makes where that is asked for.
 
-    HOVIS_VERIFY=1              the verifier runs after every pass
+    HOVIS_VERIFY=1              the verifier runs after every pass that changes something
     HOVIS_PRINT_AFTER=dce,gvn   what these passes change is printed to stderr, before and after ("all": every pass)
 
-A pass gives what it makes of its subject, or rewrites it.  Functions have hovis's verifier, the modules of a back end have their own:
-what it complains of is raised with the name of the pass in front, the outer one first where passes run others.
+A pass gives what it makes of its subject, or rewrites it and says whether anything has changed.  Functions have hovis's
+verifier, the modules of a back end have their own: what it complains of is raised with the name of the pass in front, the
+outer one first where passes run others.
 """
 
 import os
@@ -32,7 +33,7 @@ def checking(check: Check[Any] = verify) -> Check[Any] | None:
 
 
 def run_pass(name: str, act: Callable[[S], Any], subject: S, check: Check[S] | None) -> Any:
-    """What ``act`` gives for the subject.  With check, that is verified, or the subject, if it gives none."""
+    """What ``act`` gives for the subject.  With check, what it has changed is verified: nothing, if it gives False or the very subject."""
     printed = os.environ.get("HOVIS_PRINT_AFTER")
     if printed and (printed == "all" or name in printed.split(",")):
         act = _printing(name, act)
@@ -40,7 +41,8 @@ def run_pass(name: str, act: Callable[[S], Any], subject: S, check: Check[S] | N
         return act(subject)
     try:
         made = act(subject)
-        check(made if isinstance(made, type(subject)) else subject)
+        if made is not False and made is not subject:
+            check(made if isinstance(made, type(subject)) else subject)
     except VerifierError as error:
         raise VerifierError(f"{name}: {error}") from None
     return made

@@ -6,6 +6,9 @@ import difflib
 import pytest
 
 import hovis
+from hovis.ir import callees, show
+from hovis.passes import PASSES
+from hovis.passes.rewriting import copy
 from tests.differential.harness.compare import observe, same
 from tests.golden import harness
 
@@ -43,6 +46,21 @@ def test_run(golden):
         expected = outcome(golden, run, lambda call, trace: lambda *args, **kwargs: call.original(args, kwargs))
         for way, residual in WAYS.items():
             same(expected, outcome(golden, run, residual), f"{golden.where}: {golden.call} run {run}, {way}")
+
+
+@pytest.mark.parametrize("golden", [golden for golden in GOLDENS if golden.verb == "trace"], ids=lambda g: g.name)
+def test_passes_say_what_they_change(golden):
+    # the verifier looks at a Function again where a pass says that it has changed it
+    function = copy(call_of(golden).trace().function)
+    for name, one in PASSES.items():
+        before = shown(function)
+        if not one.rewrite_all(function):
+            assert shown(function) == before, name
+
+
+def shown(function):
+    """The texts of a Function and of those that it reaches, with what they have taken for granted."""
+    return [(show(one, full=True), one.guards, one.type) for one in callees(function)]
 
 
 WAYS = {

@@ -86,7 +86,7 @@ def test_other_constants_round_trip(value):
     "type",
     [
         ANY, INT, join(INT, FLOAT), join(Type(type(None)), Type(Box)), Type(list), Type(type(iter([]))), Type(type(len)), Type(np.float64), Const(3), Const(Box), Const(o.add),
-        Const("a (b"), Array(np.ndarray, np.dtype("float32"), 2, "C"), Array(np.ndarray, np.dtype("int64"), 0), Array(np.memmap, np.dtype([("a", "f8")]), 1, "", ("gpu", 0)),
+        Const("a (b"), Const(np.True_), Array(np.ndarray, np.dtype("float32"), 2, "C"), Array(np.ndarray, np.dtype("int64"), 0), Array(np.memmap, np.dtype([("a", "f8")]), 1, "", ("gpu", 0)),
         join(Array(np.ndarray, np.dtype("float32"), 2), INT), Partial(tuple, [0], [INT]), Partial(list, [0, 1], [INT, Const("a")]),
         Partial(dict, ["a", (1, 2)], [INT, Partial(Box, ["x", "y"], [Const(None), ANY])]), Partial(tuple, [], []), Partial(dict, [], []),
     ],
