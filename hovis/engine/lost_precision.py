@@ -19,7 +19,7 @@ def reasons(engine: "Engine") -> Iterator[tuple[str, Location | None, str]]:
     seen: set[str] = set()
     for site, forced in engine.tables.forced.items():
         for path in forced:
-            for entry in engine.entries.get(site, {}).values():
+            for entry in engine.keys.entries.get(site, {}).values():
                 name = _variable(engine, entry.state, path)
                 if name is not None and name not in seen:
                     seen.add(name)
@@ -45,7 +45,7 @@ def _variable(engine: "Engine", state: State, path: int) -> str | None:
     if len(part) != 3 or part[1] != "local" or part[0] >= len(state.frames):
         return None
     code = state.frames[part[0]].code
-    value = engine.value_at(state, path)
+    value = engine.keys.value_at(state, path)
     if not isinstance(value, Dyn) or part[2] >= len(code.names) or code.filename.startswith(engine.package):
         return None
     return code.names[part[2]] if code.names[part[2]].isidentifier() else None

@@ -3,9 +3,9 @@
 from collections import deque
 
 from hovis.base import deadline
+from hovis.engine.entries.entry import Entry
 from hovis.engine.environment import guards
 from hovis.engine.machine import materialize
-from hovis.engine.merge.entries import Entry
 from hovis.engine.state.frames_and_heap import State
 from hovis.engine.state.specialization_tables import GiveUp
 from hovis.engine.state.values import Dyn, Known, Ref
@@ -17,8 +17,7 @@ from hovis.lattice import Const
 
 def finish(engine: Engine) -> list[Function]:
     """Resolve all edges, and collect the blocks of each function that START needs."""
-    start = engine.start
-    assert start is not None
+    start = engine.keys.start
     engine.lent = {}
     functions: list[Function] = []
     done: set[Entry] = set()
@@ -39,8 +38,7 @@ def finish(engine: Engine) -> list[Function]:
             raise GiveUp("two residual functions came to the same place")  # better a call of the original than the wrong way on
     start.reads |= engine.environment.granted
     if not engine.environment.frozen:
-        entries = (entry for table in engine.entries.values() for entry in table.values())
-        guards.spread(entries, [start.reads, *(look.keys for look in engine.looks)])
+        guards.spread(engine.keys.all(), [start.reads, *(look.keys for look in engine.looks)])
         place = {key: k for k, key in enumerate(engine.environment.guards)}
         for look in engine.looks:
             look.guards = tuple(engine.environment.guards[key] for key in sorted(look.keys & place.keys(), key=place.__getitem__))

@@ -13,11 +13,12 @@ from hovis.engine import lost_precision, ssa_construction
 from hovis.engine.calls import models
 from hovis.engine.calls.argument_binding import Callee
 from hovis.engine.control import environment_loops, identity_sets, iteration, iterators, raising, residual_generators, tested_items
+from hovis.engine.entries.entry import Entry
 from hovis.engine.environment import aliased_stores, escaping_objects, guards
+from hovis.engine.environment.guards import Guard
 from hovis.engine.handlers import HANDLERS
 from hovis.engine.machine.materialize import Leak
 from hovis.engine.merge import generalization
-from hovis.engine.merge.entries import Entry
 from hovis.engine.objects.class_attributes import Thawed
 from hovis.engine.state import budget, class_templates
 from hovis.engine.state.frames_and_heap import Frame, State
@@ -98,6 +99,12 @@ class Result:
         self.engine = engine
         self.reasons = [*engine.tables.reasons.values(), *lost_precision.reasons(engine)]
         self.stats = {"instructions": engine.effort.steps, "restarts": engine.restarts}
+
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        """What the traced function relies on when it begins."""
+        reads = self.engine.keys.start.reads
+        return tuple(guard for at, guard in self.engine.environment.guards.items() if at in reads)
 
 
 class PythonEngine(Engine):
@@ -275,14 +282,14 @@ def _with_less(engine: PythonEngine, attempts: int, out: budget.OutOfFuel) -> in
 
 def _know_less(engine: PythonEngine, why: str) -> bool:
     """It takes too long: what costs most is not entered, or not told apart; False: there is nothing of the kind."""
-    return budget.leave_heaviest(engine.tables, engine.effort.spent, engine.package, why) or generalization.let_go(engine.tables, engine.entries)
+    return budget.leave_heaviest(engine.tables, engine.effort.spent, engine.package, why) or generalization.let_go(engine.tables, engine.keys.entries)
 
 
 def _know_least(engine: PythonEngine, why: str) -> None:
     """The next attempt is the last: nothing that costs much is entered, and no states are told apart."""
     budget.leave_heaviest(engine.tables, engine.effort.spent, engine.package, why, last=True)
     engine.tables.coarse = True
-    engine.wanted.clear()
+    engine.keys.wanted.clear()
 
 
 def _start(engine: Engine, initial: Callable[[], State], choices: tuple[Any, ...]) -> Entry:
@@ -294,8 +301,8 @@ def _start(engine: Engine, initial: Callable[[], State], choices: tuple[Any, ...
     state.frames[0].ctx = ctx
     entry = Entry(("start", 0), (), function)
     engine.homes = {ctx: entry}
-    engine.entries[entry.site] = {(): entry}
-    engine.enter(entry, state)
+    engine.keys.entries[entry.site] = {(): entry}
+    engine.merger.enter(entry, state)
     entry.choices = choices
     engine.push_work(entry)
     return entry
@@ -335,8 +342,7 @@ def _container(engine: Engine, part: Structure, cells: tuple[V, ...]) -> V:
 
 def _match(engine: Engine, initial: Callable[[], State]) -> Sequence[Operand]:
     """What each Param of the entry block stands for."""
-    start = engine.start
-    assert start is not None
+    start = engine.keys.start
     state = initial()
     state.frames[0].ctx = start.state.frames[0].ctx
     return ssa_construction.arguments(engine, start, state, None)

@@ -9,14 +9,14 @@ from typing import Any, Final
 from hovis.base import interrupts
 from hovis.bytecode.instructions import effect
 from hovis.engine.control import tested_items
+from hovis.engine.entries.entry import Entry
 from hovis.engine.environment.guards import Consulted, can_change
 from hovis.engine.machine import unwinding
-from hovis.engine.machine.machine import Landing
+from hovis.engine.machine.machine import Landing, Machine
 from hovis.engine.machine.materialize import Leak
 from hovis.engine.merge import the_trick
-from hovis.engine.merge.entries import Entry
 from hovis.engine.merge.join_states import agree
-from hovis.engine.merge.merging import MergingMachine
+from hovis.engine.merge.merging import Merger
 from hovis.engine.merge.unroll_limits import Rounds
 from hovis.engine.objects import class_revalidation
 from hovis.engine.state import class_templates, lifetimes
@@ -27,7 +27,7 @@ from hovis.engine.state.specialization_tables import GiveUp, Joined, Restart, Ta
 from hovis.engine.state.standins import NotMaterializable
 from hovis.engine.state.type_lookup import watched
 from hovis.engine.state.values import Dyn, Known, Ref
-from hovis.ir.model import Block, Effect, Function, Location, Op
+from hovis.ir.model import Block, Edge, Effect, Function, Location, Op
 from hovis.ir.operations import keeps
 from hovis.lattice import ANY, AbstractValue, Bottom, Type, join, leq
 from hovis.lattice.constants import is_immutable
@@ -47,11 +47,12 @@ _FIXED: Final = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorTyp
 MAX_RESTARTS = 2_000
 
 
-class Engine(MergingMachine):
+class Engine(Machine):
     """The fixpoint over entries."""
 
     def __init__(self, library: Library, tables: Tables, package: str, frozen: bool) -> None:
         super().__init__(library, tables, package, frozen)
+        self.merger = Merger(self, self.push_work)
         self.work: list[Entry] = []
         self.again: list[tuple[int, Entry]] = []
         self.restarts = 0
@@ -69,47 +70,51 @@ class Engine(MergingMachine):
             return self._run()
 
     def _run(self) -> Entry:
-        self.start = self._begin()
+        self._begin()
         while self.work or self.again:
             entry = self.work.pop() if self.work else heapq.heappop(self.again)[1]
             entry.queued = False
-            if self.entries.get(entry.site, {}).get(entry.key) is not entry:
+            if self.keys.entries.get(entry.site, {}).get(entry.key) is not entry:
                 continue
             try:
                 self.evaluate(entry)
             except Restart as restart:
                 self.restarts += 1
-                self.wanted.clear()
-                self.crowds.clear()
-                self.final = None
+                self.keys.restart()
                 if self.restarts > MAX_RESTARTS:
                     raise GiveUp("it was restarted too often") from None
                 sites = restart.args[1:]
-                if not sites or self.start.site in sites:
-                    self.start = self._begin()
+                if not sites or self.keys.start.site in sites:
+                    self._begin()
                 else:
-                    self._discard([one for site in sites for one in self.outdated(site)], entry)
+                    self._discard([one for site in sites for one in self.keys.outdated(site)], entry)
             except NotMaterializable as refused:
                 self.tables.not_virtual.add(refused.args[0])
-                self.start = self._begin()
+                self._begin()
             except Leak as leak:
                 self.leave_class(leak.args[0])
-                self.start = self._begin()
-        return self.start
+                self._begin()
+        return self.keys.start
 
-    def _begin(self) -> Entry:
-        self.entries, self.label_owner, self.work, self.again = {}, [], [], []
+    def _begin(self) -> None:
+        """Drop all entries, and let START be evaluated."""
+        self.keys.clear()
+        self.work, self.again = [], []
         self.environment.read_static = set()
         self.environment.static_objects, self.environment.static_parts = {}, {}
         self.watched, self.trusted, self.went_past = {}, set(), {}
-        self.crowds.clear()
-        start = self.initial()
-        self.push_work(start)
-        return start
+        self.keys.start = self.initial()
+        self.push_work(self.keys.start)
 
     def leave_class(self, template: class_templates.Template) -> None:
         """A class whose template got out: from now on its statement is left as it is."""
         self.tables.real_classes.setdefault(template.body, "the class could not be followed")
+
+    def edge(self, edge: Edge, state: State) -> None:
+        self.merger.edge(edge, state)
+
+    def arrive(self, site: Any, state: State, function: Function) -> Entry:
+        return self.merger.arrive(site, state, function)
 
     def push_work(self, entry: Entry) -> None:
         """A new entry is followed first (so that what it needs is known for its siblings).
@@ -131,16 +136,16 @@ class Engine(MergingMachine):
             if entry not in bad:
                 bad.add(entry)
                 todo += [target for _, target, _ in entry.exits] + [target for _, target, _ in entry.calls]
-        if self.start in bad:
-            bad.discard(self.start)
+        if self.keys.start in bad:
+            bad.discard(self.keys.start)
         for entry in bad:
-            table = self.entries.get(entry.site)
+            table = self.keys.entries.get(entry.site)
             if table is not None and table.get(entry.key) is entry:
                 del table[entry.key]
         for entry in bad - {current}:
             # labels may still lead here, nothing else does: what it holds goes now
             entry.state, entry.block, entry.exits, entry.calls = State([], {}), Block(), [], []
-        kept = [entry for table in self.entries.values() for entry in table.values()]
+        kept = self.keys.all()
         for entry in kept:
             entry.callers -= bad
             if entry is current or any(t in bad for _, t, _ in entry.exits) or any(t in bad for _, t, _ in entry.calls):
@@ -361,8 +366,8 @@ class Engine(MergingMachine):
 
     def _fits_start(self, state: State) -> bool:
         """Does the traced function itself do for this call?  (All it knows is known here, and nothing else is asked.)"""
-        start = self.start
-        if start is None or start.choices or start.state.frames[0].code is not state.frames[0].code or state.beliefs():
+        start = self.keys.start
+        if start.choices or start.state.frames[0].code is not state.frames[0].code or state.beliefs():
             return False
         for ours, theirs in zip(start.state.frames[0].locals, state.frames[0].locals, strict=True):
             if isinstance(ours, Dyn):
@@ -379,8 +384,7 @@ class Engine(MergingMachine):
         state = State([frame], heap, world=self.state.world, classes=told, untold=self.state.untold)
         frame.ctx = -1
         if self._fits_start(state):
-            assert self.start is not None
-            entry = self.start
+            entry = self.keys.start
         else:
             code = frame.code
             place = Location(code.filename, code.first_line, None, None, None, code.qualname, code.first_line)

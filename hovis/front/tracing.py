@@ -334,9 +334,7 @@ def _followed(fn: Any, function: types.FunctionType, signature: Signature, chose
     functions = callees(cleaned)
     traced = Trace(fn, signature, functions, chosen)
     traced.reasons = [Remark(what, "", hint, where) for what, where, hint in result.reasons]
-    found = result.engine
-    assert found.start is not None
-    traced.guards = tuple(guard for key, guard in found.environment.guards.items() if key in found.start.reads)
+    traced.guards = result.guards
     traced.stats = {**result.stats, "ops": sum(1 for f in functions for _ in f.ops())}
     traced.static = tuple(held for held in result.engine.environment.static_objects.values() if not isinstance(held, _NEVER_PASSED))
     if chosen.strict is True:

@@ -231,13 +231,11 @@ def _function(m: Machine, mirror: Mirror, what: Any, library: Library) -> tuple[
             m.tables.answers.setdefault(_PINNED, set()).add((*what, *mirror.key))
             if not mirror.pin():
                 raise GiveUp("a number in it chooses") from promoted
-    start = inner.start
-    guards = [guard for at, guard in inner.environment.guards.items() if start is not None and at in start.reads]
     function = engine.arranged(result, mirror.params)
     without_polls(function)
     without_mending(function)
     put_in(function)
-    return pipeline.run(function, "default"), guards, list(inner.environment.static_objects.values())
+    return pipeline.run(function, "default"), list(result.guards), list(inner.environment.static_objects.values())
 
 
 def without_mending(function: Function) -> None:

@@ -107,9 +107,7 @@ def watched(rule: Any, operands: list[Operand]) -> Watched:
         parts = [part for _, part, _ in told]
         result = engine.run(_call_of(rule, len(parts), ()), parts, STANDARD, PACKAGE, frozen=False)
         function = pipeline.run(result.functions[0], "default")
-        start = result.engine.start
-        guards = tuple(guard for at, guard in result.engine.environment.guards.items() if start is not None and at in start.reads)
-        found = _watched[key] = Watched(function, guards, compile_guards(guards)), parts
+        found = _watched[key] = Watched(function, result.guards, compile_guards(result.guards)), parts
     return found[0]
 
 

@@ -145,7 +145,7 @@ def _patience(m: Machine, bound: list[V | None], now: Any, before: Any) -> int:
     """So many activations of one code, between which only numbers differ, or how much has been collected."""
     known = dict(before)
     numbers = [place for place, what in now if what != known.get(place) and _is_number(what)]
-    return MAX_COUNTING if len(now) == len(before) and all(m.only_counts(_at(m, bound, place)) for place in numbers) else MAX_CHOOSING
+    return MAX_COUNTING if len(now) == len(before) and all(m.keys.only_counts(_at(m, bound, place)) for place in numbers) else MAX_CHOOSING
 
 
 def _at(m: Machine, bound: list[V | None], place: Any) -> V | None:

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from types import BuiltinFunctionType, WrapperDescriptorType
 from typing import TYPE_CHECKING, Any, Final
 
+from hovis.engine.entries.entry import Entry
+from hovis.engine.entries.keys import PATHS, SHIFT
 from hovis.engine.environment.folded_branches import Folded
-from hovis.engine.merge.entries import Entry
-from hovis.engine.merge.keys import PATHS, SHIFT
 from hovis.engine.state.values import Known, each
 from hovis.ir.analysis.strongly_connected import components
 from hovis.ir.model import Block, Edge, Effect, Invoke, Jump, Op, Return, Terminator, edges
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 def learn(engine: "Engine") -> bool:
     """Find what the loops of a trace say that was not known when it began; was there anything?"""
-    entries = [entry for table in engine.entries.values() for entry in table.values()]
+    entries = engine.keys.all()
     if not any(entry.all_reads or entry.passed for entry in entries):
         return False
     loops = _loops(entries)
@@ -101,8 +101,8 @@ def _is_one_round(loop: set[Entry]) -> bool:
 
 def _constants(engine: "Engine", branch: Folded) -> list[tuple[Entry, int]]:
     """The constants which tell rounds apart by which a branch was decided: the entries that begin with them, and where."""
-    labels = [(engine.label_owner[(label >> SHIFT) - 1], label & PATHS) for label in each(branch.labels)]
-    held = [(owner, path, engine.value_at(owner.state, path)) for owner, path in labels]
+    labels = [(engine.keys.label_owner[(label >> SHIFT) - 1], label & PATHS) for label in each(branch.labels)]
+    held = [(owner, path, engine.keys.value_at(owner.state, path)) for owner, path in labels]
     return [(owner, path) for owner, path, value in held if isinstance(value, Known) and type(value.value) in PLAIN]
 
 
@@ -110,7 +110,7 @@ def _is_renewed(engine: "Engine", owner: Entry, path: int, loop: set[Entry]) -> 
     """Is what an entry of a loop begins with assigned anew in the loop, which may have read it?"""
     for entry in loop:
         for _, to, state in entry.exits:
-            value = engine.value_at(state, path) if to is owner else None
+            value = engine.keys.value_at(state, path) if to is owner else None
             if isinstance(value, Known) and not any(label & PATHS == path for label in each(value.labels)):
                 return True
     return False

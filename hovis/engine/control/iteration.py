@@ -281,7 +281,7 @@ def _range_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
         if not m.header():
             return STOP
         if isinstance(current, Known) and isinstance(stop, Dyn) and stop.lost is None:
-            m.counts(current)
+            m.keys.counts(m.entry, current)
     lost = current.lost if isinstance(current, Dyn) and isinstance(stop, Known) else None
     if isinstance(stride, Known):
         more = m.emit(operator.lt if up else operator.gt, [current, stop], type=Type(bool), effect=Effect.PURE, lost=lost)

@@ -73,7 +73,7 @@ def _call(m: Machine, frame: Frame, heap: dict[int, VObj]) -> Op:
     # of hovis's own interpreter nobody sees a frame: what it runs is called as that is
     name, qualname = (code.given_name, code.given_qualname) if m.interprets(code) else (code.name, code.qualname)
     place = Location(code.filename, code.first_line, None, None, None, qualname, code.first_line)
-    entry = m.arrive(site, state, Function(name, [], place, is_generator=True))  # type: ignore[attr-defined]
+    entry = m.arrive(site, state, Function(name, [], place, is_generator=True))
     ctx = m.tables.contexts["generator body", code, frame.pc, state.beliefs(), entry.key]
     entry.state.frames[0].ctx = ctx
     m.homes[ctx] = entry

@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from hovis.base import own_code
 from hovis.bytecode.instructions import Code
+from hovis.engine.entries.entry import Entry
+from hovis.engine.entries.keys import Keys
 from hovis.engine.environment.folded_branches import Folded, begins
 from hovis.engine.environment.guards import Look, can_change
 from hovis.engine.environment.reads import Environment
@@ -58,12 +60,13 @@ class Machine(abc.ABC):
         self.tables = tables
         self.environment = Environment(self, tables, frozen)
         self.effort = Effort(tables)
+        self.keys = Keys(tables, self.effort)
         self.state = State([], {})
         #: is the residual to be compiled for something else than Python?
         self.known_sizes = False
         self.package = package
         self.block = Block()
-        self.entry: Any = None
+        self.entry: Entry
         #: the instruction from which the frame on top has jumped back, where the chain has been in another frame since
         self.came: int | None = None
         self.emitted = 0
@@ -81,7 +84,7 @@ class Machine(abc.ABC):
         #: what something has held that is another now, until the instruction at hand has been interpreted
         self.let_go: list[V] = []
         self.looks: list[Look] = []
-        self.homes: dict[int, Any] = {}
+        self.homes: dict[int, Entry] = {}
         self.lent: dict[int, Copy] = {}
         #: the arguments of the call that the instruction at hand is, if it leaves the result on the stack
         self.given: list[V] | None = None
@@ -101,7 +104,7 @@ class Machine(abc.ABC):
         self.watched: dict[int, int] = {}
         self.trusted: set[int] = set()
         #: the entries that go past the head of a loop with a test, by the context and the head
-        self.went_past: dict[tuple[int, int], set[Any]] = {}
+        self.went_past: dict[tuple[int, int], set[Entry]] = {}
 
     # --------------------------------------------------------------------------------------------- the frame
 
@@ -420,6 +423,14 @@ class Machine(abc.ABC):
     def edge(self, edge: Edge, state: State) -> None:
         """Arrive with state at a place where paths meet (see worklist)."""
 
+    @abc.abstractmethod
+    def arrive(self, site: Any, state: State, function: Function) -> Entry:
+        """The entry for state where a residual function begins (see worklist)."""
+
+    @abc.abstractmethod
+    def push_work(self, entry: Entry) -> None:
+        """An entry has to be evaluated (again)."""
+
     def meet(self, depth: int, a: int, b: int) -> None:
         """The paths that leave for a and b in the frame at depth will meet where both have to pass: remember it."""
         frames = self.state.frames
@@ -545,23 +556,16 @@ class Machine(abc.ABC):
 
     # --------------------------------------------------------------------------------------------- uses
 
-    @abc.abstractmethod
     def mark(self, labels: Labels | None, strength: int = STRONG) -> None:
-        """Constants with these labels have decided something (see worklist)."""
+        """Constants with these labels have decided something."""
+        if labels:
+            self.keys.mark(labels, strength)
 
     def use(self, value: V, strength: int = STRONG) -> None:
         """value chooses: an index, a key, a name, a callee, a class, an equality."""
         labels = value.lost if isinstance(value, Dyn) else value.labels
         if labels:
-            self.mark(labels, strength)
-
-    @abc.abstractmethod
-    def counts(self, value: Known) -> None:
-        """value counts the rounds of a loop, of which there will be any number (see merging)."""
-
-    @abc.abstractmethod
-    def only_counts(self, value: V | None) -> bool:
-        """Is value a constant that was computed from others, none of which has chosen or been tested (see merging)?"""
+            self.keys.mark(labels, strength)
 
     def reason(self, what: str, hint: str = "") -> None:
         """Remember, for ``explain``, why something was left here, and what would help."""

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from hovis.engine.merge.entries import Entry
+from hovis.engine.entries.entry import Entry
+from hovis.engine.entries.keys import NOTHING, place_of
 from hovis.engine.merge.join_states import Matching, agree, told_apart
-from hovis.engine.merge.keys import NOTHING, place_of
 from hovis.engine.state import class_templates, lifetimes
 from hovis.engine.state.heap import VObj, holds
 from hovis.engine.state.specialization_tables import Restart
@@ -15,20 +15,20 @@ from hovis.lattice import ANY, Type, join
 from hovis.lattice.constants import PLAIN
 
 if TYPE_CHECKING:
-    from hovis.engine.merge.merging import MergingMachine
+    from hovis.engine.merge.merging import Merger
 
 
 class EntryUpdate:
     """What matches of an entry's state and another one is joined into the entry's."""
 
-    def __init__(self, engine: "MergingMachine", entry: Entry, matching: Matching) -> None:
-        self.engine, self.entry, self.matching = engine, entry, matching
+    def __init__(self, merger: "Merger", entry: Entry, matching: Matching) -> None:
+        self.merger, self.entry, self.matching = merger, entry, matching
         self.changed = False
 
     def run(self, dropped: bool) -> bool:
         """Bring the entry's state up to date; has it changed?  dropped: something in it has been dropped already."""
         matching = self.matching
-        self.engine.work_on(self.entry.state, len(matching.pairs))
+        self.merger.work_on(self.entry.state, len(matching.pairs))
         changed: dict[int, V] = {}
         firsts: dict[int, tuple[V, V]] = {}
         for path, a, b, _ in matching.pairs:
@@ -56,9 +56,9 @@ class EntryUpdate:
 
     def _shared(self, path: int, a: Dyn, b: V, first: V, arriving: V) -> V | None:
         """What a slot holds that has the parameter of the first one, if what arrives in both is one value, too; None: it has its own from now on."""
-        engine, entry, matching = self.engine, self.entry, self.matching
+        merger, entry, matching = self.merger, self.entry, self.matching
         if type(b) is not Dyn or type(arriving) is not Dyn or b.value is not arriving.value or b.lost or type(first) is not Dyn or first.lost is not None:
-            engine.tables.unshared.setdefault(entry.site, set()).add(path)
+            merger.tables.unshared.setdefault(entry.site, set()).add(path)
             return None
         ends = max(matching.a.ends_visibly(a, set()), matching.b.ends_visibly(b, set()))
         same = a.value is first.value and a.type is first.type and a.dims is first.dims and a.among is first.among and ends == a.ends
@@ -69,12 +69,12 @@ class EntryUpdate:
 
     def _nodes(self) -> dict[int, Param]:
         """The objects that are real by another name than before, or were not so before."""
-        engine, entry, matching = self.engine, self.entry, self.matching
+        merger, entry, matching = self.merger, self.entry, self.matching
         found: dict[int, Param] = {}
         built = matching.built_a or matching.built_b
         for path, a, _, obj in matching.pairs:
             if obj is not None and isinstance(a, Ref) and (obj.node is not None or (built and matching.built(a))):
-                node = engine.param(entry, engine.tables.paths[path, "node"], engine.type_of_in(matching.a, a), entry.state)
+                node = merger.param(entry, merger.tables.paths[path, "node"], merger.machine.type_of_in(matching.a, a), entry.state)
                 if node is not obj.node:
                     found[a.aid] = node
                     self.changed = True
@@ -83,7 +83,7 @@ class EntryUpdate:
     def _rebuild(self, changed: dict[int, V], nodes: dict[int, Param]) -> None:
         """The state of an entry, which nobody else holds, with other values in some slots and without what is out of reach."""
         matching, old = self.matching, self.entry.state
-        parts = self.engine.tables.paths.parts
+        parts = self.merger.tables.paths.parts
         touched: dict[int, dict[int, V]] = {}
         for path, value in changed.items():
             part = parts[path]
@@ -107,7 +107,7 @@ class EntryUpdate:
 
     def _both(self, path: int, a: V, b: V) -> V:
         """The join of what a slot holds and what arrives."""
-        engine, entry, matching = self.engine, self.entry, self.matching
+        merger, entry, matching = self.merger, self.entry, self.matching
         if isinstance(a, Ref) and isinstance(b, Ref) and not matching.demoted(a, b):
             return a
         if type(a) is Dyn and not class_templates.ALL and self._covers(path, a, b):
@@ -118,19 +118,19 @@ class EntryUpdate:
             # a class may have an attribute, or not: the real one is asked
             self.changed |= not (isinstance(a, Known) and a.value is class_templates.CHANGED)
             return Known(class_templates.CHANGED)
-        one, other = engine.type_of_in(matching.a, a), engine.type_of_in(matching.b, b)
+        one, other = merger.machine.type_of_in(matching.a, a), merger.machine.type_of_in(matching.b, b)
         kind = class_templates.alive(join(one, other), entry.state.classes)
-        strength = STRONG if engine.tables.coarse else engine.tables.forced.get(entry.site, {}).get(path)
+        strength = STRONG if merger.tables.coarse else merger.tables.forced.get(entry.site, {}).get(path)
         can_split = not (isinstance(a, Dyn) and a.lost is None) and not (isinstance(b, Dyn) and b.lost is None)
         unbound = any((isinstance(x, Dyn) and x.maybe_unbound) or (isinstance(x, Known) and x.value is UNBOUND) for x in (a, b))
-        lost = engine.label(entry, path) if can_split and strength != STRONG else None
+        lost = merger.keys.label(entry, path) if can_split and strength != STRONG else None
         dims = _join_dims(a, b)
         given = holds(kind) and entry.begins_function
         met = holds(kind) and not (isinstance(a, Dyn) and isinstance(b, Dyn))
         ends: int | None = 0
         if isinstance(a, Dyn) and isinstance(b, Dyn) and a.ends is None and b.ends is None:
             ends = None
-        elif engine.endings and not given:
+        elif merger.machine.endings and not given:
             ends = ENDS if met else max(matching.a.ends_visibly(a, set()), matching.b.ends_visibly(b, set()))
         end = any((isinstance(x, Dyn) and x.maybe_end) or (isinstance(x, Known) and x.value is END) for x in (a, b))
         new = kind, lost is None, unbound, dims is None, ends, end
@@ -144,20 +144,20 @@ class EntryUpdate:
         if lost is not None:
             if not isinstance(a, Dyn):
                 entry.joined.add(path)
-                if strength is None and engine.tables.used.get(entry.site, NOTHING).get(path, 0) > engine.tables.unkeyed.get(path, 0):
-                    if engine.key_part(matching.a, a) == engine.key_part(matching.b, b):
+                if strength is None and merger.tables.used.get(entry.site, NOTHING).get(path, 0) > merger.tables.unkeyed.get(path, 0):
+                    if merger.keys.key_part(matching.a, a) == merger.keys.key_part(matching.b, b):
                         self._tell_apart(path, a, b)
                         # no key tells them apart (one is real, the other not): known on both sides it cannot stay
-                        engine.tables.forced.setdefault(entry.site, {})[path] = STRONG
+                        merger.tables.forced.setdefault(entry.site, {})[path] = STRONG
                         raise Restart("force", entry.site)
                     raise Restart("split", entry.site)
         else:
             entry.joined.discard(path)
-        return Dyn(engine.param(entry, path, kind, entry.state), kind, dims, lost, unbound, ends, end, few)
+        return Dyn(merger.param(entry, path, kind, entry.state), kind, dims, lost, unbound, ends, end, few)
 
     def _tell_apart(self, path: int, a: V, b: V) -> None:
         """Two objects meet that look alike from outside, one of which has to be known: what differs inside belongs into the key."""
-        tables, matching, site = self.engine.tables, self.matching, self.entry.site
+        tables, matching, site = self.merger.tables, self.matching, self.entry.site
         used = tables.used.setdefault(site, {})
         inside = told_apart(matching.a, matching.b, tables.paths, path, a, b, {*used, *tables.forced.get(site, NOTHING)})
         if inside is not None:
@@ -166,10 +166,10 @@ class EntryUpdate:
 
     def _covers(self, path: int, a: Dyn, b: V) -> bool:
         """Is it easily seen that the join of both is a itself?"""
-        engine, entry = self.engine, self.entry
+        merger, entry = self.merger, self.entry
         if a.dims is not None or a.value is not entry.params.get(path) or (a.among is not None and either(a, b) is not a.among):
             return False
-        if a.lost is not None and engine.tables.forced.get(entry.site, NOTHING).get(path) == STRONG:
+        if a.lost is not None and merger.tables.forced.get(entry.site, NOTHING).get(path) == STRONG:
             return False
         kind = a.type
         if type(b) is Dyn:
@@ -178,7 +178,7 @@ class EntryUpdate:
             if a.ends is None is not b.ends or (b.ends or 0) > (a.ends or 0):
                 return False
             return kind is ANY or kind is b.type or (type(kind) is Type and type(b.type) is Type and kind.cls is b.type.cls)
-        if type(b) is Known and type(b.value) in PLAIN and type(b.value) not in engine.library.abstractions:
+        if type(b) is Known and type(b.value) in PLAIN and type(b.value) not in merger.machine.library.abstractions:
             return kind is ANY or (type(kind) is Type and kind.cls is type(b.value))
         return False
 

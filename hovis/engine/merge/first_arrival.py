@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from hovis.engine.merge.entries import Entry
+from hovis.engine.entries.entry import Entry
 from hovis.engine.merge.join_states import Matching
 from hovis.engine.state import class_templates, lifetimes
 from hovis.engine.state.frames_and_heap import State
@@ -11,7 +11,7 @@ from hovis.engine.state.values import ENDS, STRONG, UNBOUND_VALUE, Dyn, Known, R
 from hovis.ir.operations import END, UNBOUND
 
 if TYPE_CHECKING:
-    from hovis.engine.merge.merging import MergingMachine
+    from hovis.engine.merge.merging import Merger
 
 
 class Opening:
@@ -21,14 +21,14 @@ class Opening:
     matching: where slots are forced to be unknown, which objects have to be real because of that.
     """
 
-    def __init__(self, engine: "MergingMachine", entry: Entry, arriving: State, forced: dict[int, int], matching: Matching | None) -> None:
-        self.engine = engine
+    def __init__(self, merger: "Merger", entry: Entry, arriving: State, forced: dict[int, int], matching: Matching | None) -> None:
+        self.merger = merger
         self.entry = entry
         self.arriving = arriving
         self.forced = forced
         self.matching = matching
-        self.paths = engine.tables.paths
-        self.base = engine.label(entry, 0)
+        self.paths = merger.tables.paths
+        self.base = merger.keys.label(entry, 0)
         self.found: list[tuple[int, int]] = []
         self.seen: set[int] = set(matching.real_a) if matching is not None else set()
         self.real: set[int] = matching.real_a if matching is not None else set()
@@ -54,7 +54,7 @@ class Opening:
         for number in old.classes:
             first(self.paths[number, "class", 0], Ref(number))
         heap = self._heap(old.heap)
-        self.engine.work_on(old, self.count)
+        self.merger.work_on(old, self.count)
         return State(frames, heap, handled, old.world, old.classes, old.untold)
 
     def _heap(self, old: dict[int, VObj]) -> dict[int, VObj]:
@@ -68,7 +68,7 @@ class Opening:
                 cells = tuple(self._all(row(path, obj), cells))
             node = obj.node
             if node is not None or (matching is not None and matching.built(Ref(aid))):
-                node = self.engine.param(self.entry, self.paths[path, "node"], self.engine.type_of_in(self.arriving, Ref(aid)), self.arriving)
+                node = self.merger.param(self.entry, self.paths[path, "node"], self.merger.machine.type_of_in(self.arriving, Ref(aid)), self.arriving)
             heap[aid] = obj if cells is obj.cells and node is obj.node else obj.filled(cells, node)
         for aid, obj in old.items():
             if obj.kind == "generator" and aid not in heap:
@@ -92,7 +92,7 @@ class Opening:
             if value.value is UNBOUND:  # type: ignore[union-attr]
                 return UNBOUND_VALUE
             strength = self.forced.get(path)
-            if strength == STRONG or (strength is not None and (self.entry.site, path) in self.engine.tables.counted):
+            if strength == STRONG or (strength is not None and (self.entry.site, path) in self.merger.tables.counted):
                 return self._parameter(path, value)
             return Known(value.value, self.base + path)  # type: ignore[union-attr]
         aid = value.aid  # type: ignore[union-attr]
@@ -104,17 +104,17 @@ class Opening:
         return Ref(aid, self.base + path)
 
     def _parameter(self, path: int, value: V) -> Dyn:
-        engine = self.engine
+        merger = self.merger
         shared = self._shares(path, value)
         if shared is not None:
             return shared
-        kind = class_templates.alive(engine.type_of_in(self.arriving, value), self.arriving.classes)
+        kind = class_templates.alive(merger.machine.type_of_in(self.arriving, value), self.arriving.classes)
         can_split = self.forced.get(path) != STRONG
-        param = engine.param(self.entry, path, kind, self.arriving)
+        param = merger.param(self.entry, path, kind, self.arriving)
         # containers that a residual function is given, its caller holds
         given = holds(kind) and self.entry.begins_function
         if type(value) is not Dyn:
-            ends = 0 if given or not engine.endings else ENDS if holds(kind) else self.arriving.ends_visibly(value, set())
+            ends = 0 if given or not merger.machine.endings else ENDS if holds(kind) else self.arriving.ends_visibly(value, set())
             at_end = isinstance(value, Known) and value.value is END
             few = None if can_split or at_end else among(value)
             return Dyn(param, kind, None, self.base + path if can_split else None, ends=ends, maybe_end=at_end, among=few)
@@ -131,11 +131,11 @@ class Opening:
     def _shares(self, path: int, value: V) -> Dyn | None:
         """The parameter of another slot that holds the same value: it does not end before both let go of it.
 
-        Where they turn out to be two, each has one of its own (see MergingMachine).
+        Where they turn out to be two, each has one of its own (see EntryUpdate).
         """
         if type(value) is not Dyn or not value.ends or value.lost or self.entry.function is not None:
             return None
         first = self.shared.get(id(value.value))
-        if first is None or path in self.engine.tables.unshared.get(self.entry.site, ()):
+        if first is None or path in self.merger.tables.unshared.get(self.entry.site, ()):
             return None
         return Dyn(first.value, first.type, first.dims, None, first.maybe_unbound, value.ends, first.maybe_end, first.among)

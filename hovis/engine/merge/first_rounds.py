@@ -2,16 +2,13 @@
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from hovis.engine.merge.entries import Entry
-from hovis.engine.merge.keys import PATHS, SHIFT
+from hovis.engine.entries.entry import Entry
+from hovis.engine.entries.keys import PATHS, SHIFT, Keys
 from hovis.engine.state.frames_and_heap import State
 from hovis.engine.state.specialization_tables import Restart
 from hovis.engine.state.values import NO_LABELS, STRONG, TEST, Dyn, Known, Ref, each
-
-if TYPE_CHECKING:
-    from hovis.engine.merge.merging import MergingMachine
 
 #: What steps an iterator, and where on the stack that is.
 _ITERATORS: Final = {"ForIter": -1, "Send": -2}
@@ -20,7 +17,7 @@ _ITERATORS: Final = {"ForIter": -1, "Send": -2}
 FIRST_ROUNDS: Final = 4
 
 
-def spare(engine: "MergingMachine", site: Any, key: Any, state: State, peers: Sequence[Entry]) -> None:
+def spare(keys: Keys, evaluated: Entry, site: Any, key: Any, state: State, peers: Sequence[Entry]) -> None:
     """A container is known when a loop over unknown items begins, and lost by its first round: it is real from the beginning.
 
     Else that round would stand before the loop once more, and so would the first rounds of the loops around it.  Nor is it
@@ -30,7 +27,7 @@ def spare(engine: "MergingMachine", site: Any, key: Any, state: State, peers: Se
     frame = state.frames[-1]
     loop = frame.code.natural_loops.get(frame.pc)
     inside = partial(_is_within, depth=len(state.frames) - 1, ctx=frame.ctx, loop=loop or ())
-    tested = inside(engine.entry)
+    tested = inside(evaluated)
     if not tested and not _goes_over_unknown(state):
         return
     parts = dict(key)
@@ -38,22 +35,22 @@ def spare(engine: "MergingMachine", site: Any, key: Any, state: State, peers: Se
         first = dict(entry.key)
         unlike = [path for path in first.keys() | parts.keys() if first.get(path) != parts.get(path)]
         half = tested and not any(frame.code.head_tests.get(at) == frame.pc for ctx, at, _ in entry.folded if ctx == frame.ctx)
-        if all(_is_lost(engine, entry, state, path, half) for path in unlike) and _leads(entry, engine.entry, inside if half else None):
-            used, forced = engine.tables.used[site], engine.tables.forced.setdefault(site, {})
-            forced.update((path, STRONG if isinstance(engine.value_at(entry.state, path), Ref) else used[path]) for path in unlike)
+        if all(_is_lost(keys, entry, state, path, half) for path in unlike) and _leads(entry, evaluated, inside if half else None):
+            used, forced = keys.tables.used[site], keys.tables.forced.setdefault(site, {})
+            forced.update((path, STRONG if isinstance(keys.value_at(entry.state, path), Ref) else used[path]) for path in unlike)
             raise Restart("force", site)
 
 
-def _is_lost(engine: "MergingMachine", entry: Entry, new: State, path: int, half: bool) -> bool:
+def _is_lost(keys: Keys, entry: Entry, new: State, path: int, half: bool) -> bool:
     """Is there a virtual container in a slot of the entry, and in new one of which nothing is known, or a longer list?  Or a number that counts?
 
     half: or what decides a part of the test at the head of the loop for the first round, and for no other
     """
-    before, after = engine.value_at(entry.state, path), engine.value_at(new, path)
+    before, after = keys.value_at(entry.state, path), keys.value_at(new, path)
     if half and isinstance(before, Known) and isinstance(after, Dyn):
-        return engine.tables.used[entry.site][path] <= TEST
+        return keys.tables.used[entry.site][path] <= TEST
     if isinstance(before, Known) and isinstance(after, Known):
-        return type(before.value) is int is type(after.value) and engine.tables.used[entry.site][path] <= TEST and _computed(engine, after, entry, path)
+        return type(before.value) is int is type(after.value) and keys.tables.used[entry.site][path] <= TEST and _computed(keys, after, entry, path)
     if not isinstance(before, Ref) or after is None or isinstance(after, Known):
         return False
     obj = entry.state.heap[before.aid]
@@ -65,12 +62,12 @@ def _is_lost(engine: "MergingMachine", entry: Entry, new: State, path: int, half
     return bool(later.forgotten) or (obj.kind == later.kind == "list" and len(obj.cells) < len(later.cells))
 
 
-def _computed(engine: "MergingMachine", value: Known, entry: Entry, path: int) -> bool:
+def _computed(keys: Keys, value: Known, entry: Entry, path: int) -> bool:
     """Was value computed from what the slot of the entry holds?"""
     todo, seen = list(each(value.labels)), set()
     while todo:
         label = todo.pop()
-        owner, at = engine.label_owner[(label >> SHIFT) - 1], label & PATHS
+        owner, at = keys.label_owner[(label >> SHIFT) - 1], label & PATHS
         if owner is entry and at == path:
             return True
         if label not in seen:

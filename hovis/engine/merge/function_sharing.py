@@ -55,7 +55,7 @@ def _share(m: "Machine", code: Any, now: Any) -> None:
             del others[ctx]
     for entry in gone.values():
         if entry is not m.entry and entry.evaluated:
-            m.push_work(entry)  # type: ignore[attr-defined]
+            m.push_work(entry)
 
 
 def _owners(parts: Sequence[Any], copies: Container[int]) -> list[int | None]:
@@ -71,7 +71,7 @@ def _sizes(m: "Machine", copies: Mapping[int, Any]) -> dict[int, int]:
     """How many operations have been emitted in each of these call strings, and in those that they lead to."""
     owner = _owners(m.tables.contexts.parts, copies)
     sizes = dict.fromkeys(copies, 0)
-    for site, table in m.entries.items():  # type: ignore[attr-defined]
+    for site, table in m.keys.entries.items():
         at = owner[site[0]] if type(site[0]) is int else None
         if at is not None:
             sizes[at] += sum(_size(entry.block) for entry in table.values())

@@ -4,9 +4,10 @@ The whistle of supercompilation: a key may only hold what pays.  Slots that coun
 values, slots that vary independently of each other leave all keys, and at the end the slot with most values goes.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from hovis.engine.entries import slot_paths
 from hovis.engine.state.specialization_tables import GiveUp, Restart, Tables
 from hovis.engine.state.values import STRONG, TEST, WEAK
 
@@ -30,11 +31,6 @@ MANY_SHAPES: Final = 64
 #: Different lengths of a list (a dict, a set) in one slot, all else being equal, before it is made real: something is collected on
 #: some ways and not on others, and each such place would double the states.
 LENGTHS: Final = 3
-
-
-#: So often the same steps lead further down, of so many steps at the most, before what they lead through is made real.
-WINDINGS: Final = 8
-PERIOD: Final = 3
 
 
 #: A key as the values of its slots.
@@ -71,22 +67,6 @@ def whistle(tables: Tables, site: Any, table: Mapping[Any, object], places: int)
         raise Restart("force", site)
 
 
-def wound(parts: Sequence[Any], path: int) -> int | None:
-    """Where a chain of objects in objects of the same make begins, in which a slot lies deep; None: in none."""
-    steps, holders = [], []
-    while len(parts[path]) == 2:
-        path, step = parts[path]
-        steps.append(step)
-        holders.append(path)
-    for period in range(1, PERIOD + 1):
-        same = period
-        while same < len(steps) and steps[same] == steps[same - period]:
-            same += 1
-        if same >= period * WINDINGS:
-            return holders[same // period * period - 1]
-    return None
-
-
 def varied(keys: list[Key], used: dict[int, int], strength: int, limit: int, paths: Sequence[int]) -> int | None:
     """One of these slots that has so many values where all that is used more strongly is equal."""
     if not paths:
@@ -109,7 +89,7 @@ def join_counters(tables: Tables, site: Any, crowd: Sequence[Any], counts: Calla
     """A number that is computed from the one before, tested and never the same leaves all keys, with its like.
 
     crowd   keys that are equal in all that chooses
-    counts  if a slot holds a number that is computed from the one before: the slots of its kind (see MergingMachine)
+    counts  if a slot holds a number that is computed from the one before: the slots of its kind (see Merger)
     """
     used = tables.used[site]
     tested = [path for path, strength in used.items() if strength == TEST and tables.unkeyed.get(path, 0) < TEST]
@@ -144,23 +124,14 @@ def _least_worth(tables: Tables, keys: list[Key], used: dict[int, int], forced: 
 
 
 def _force_alike(tables: Tables, site: Any, path: int, keys: list[Key], forced: dict[int, int]) -> None:
-    """The same part of the other items of a list: the return addresses on a guest's stack, those to come as well (see MergingMachine.mark)."""
-    for whole, below in items_of(tables.paths.parts, path):
+    """The same part of the other items of a list: the return addresses on a guest's stack, those to come as well (see Keys.mark)."""
+    for whole, below in slot_paths.items_of(tables.paths.parts, path):
         if any(type(part := key.get(whole)) is tuple and part[0] == "shape" and part[1][0] == "list" for key in keys):
             tables.stacks.setdefault(site, set()).add((whole, below))
             for item in tables.paths.rows.get(whole, ()):
                 for step in below:
                     item = tables.paths[item, step]
                 forced[item] = STRONG
-
-
-def items_of(parts: Sequence[Any], path: int) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    """The objects in which a slot lies, the innermost first, each with the steps to it from one of their parts."""
-    steps: tuple[Any, ...] = ()
-    while len(parts[path]) == 2:
-        path, step = parts[path]
-        yield path, steps
-        steps = (step, *steps)
 
 
 def _force_shapes(
@@ -174,7 +145,7 @@ def _force_shapes(
         return
     grown = [path for path in varied if len(shapes[path]) >= most]
     if not grown:
-        outside = {path for path in used if not any(_is_in(tables.paths.parts, path, whole) for whole in varied)}
+        outside = {path for path in used if not any(slot_paths.is_within(tables.paths.parts, path, whole) for whole in varied)}
         groups: dict[Any, list[Key]] = {}
         for key in keys:
             groups.setdefault(tuple(x for x in key.items() if x[0] in outside and x[1][0] != "shape"), []).append(key)
@@ -183,13 +154,6 @@ def _force_shapes(
     if grown:
         forced.update(dict.fromkeys(grown, STRONG))
         raise Restart("force", site)
-
-
-def _is_in(parts: Sequence[Any], path: int, whole: int) -> bool:
-    """Is a slot the other, or one of its parts?"""
-    while path != whole and len(parts[path]) == 2:
-        path = parts[path][0]
-    return path == whole
 
 
 def _force_collected(site: Any, keys: list[Key], used: dict[int, int], forced: dict[int, int]) -> None:

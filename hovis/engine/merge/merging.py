@@ -1,27 +1,26 @@
 """Where paths meet: how a state comes to its entry, and is joined with what has come there before."""
 
-import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+from hovis.engine.entries.entry import Entry
+from hovis.engine.entries.keys import NOTHING, PATHS, SHIFT, place_of
+from hovis.engine.machine.machine import Machine
 from hovis.engine.merge import first_rounds, the_trick
-from hovis.engine.merge.entries import Entry
 from hovis.engine.merge.entry_update import EntryUpdate
 from hovis.engine.merge.first_arrival import Opening
 from hovis.engine.merge.generalization import TEST_VARIANTS, join_counters, whistle
 from hovis.engine.merge.join_states import Matching, align, unlike_generators
-from hovis.engine.merge.keys import NOTHING, PATHS, SHIFT, KeyedMachine, place_of
 from hovis.engine.merge.size_generalization import COUNTED, forget_growing, stop_counting
 from hovis.engine.state import finalizers
 from hovis.engine.state.budget import OutOfFuel
 from hovis.engine.state.frames_and_heap import State
-from hovis.engine.state.specialization_tables import Restart, Tables
+from hovis.engine.state.specialization_tables import Restart
 from hovis.engine.state.standins import NotMaterializable
 from hovis.engine.state.values import NO_LABELS, STRONG, TEST, Dyn, Known, Ref, each
 from hovis.ir.model import Edge, Function, Param
 from hovis.lattice import AbstractValue
-from hovis.library.core import Library
 
 #: So many slots that a number was computed from are looked at for one like it.
 LOOKED_BACK: Final = 64
@@ -30,45 +29,43 @@ LOOKED_BACK: Final = 64
 GENERATOR_SPLITS: Final = 5
 
 
-class MergingMachine(KeyedMachine):
-    """The entries, and how states arrive at them."""
+class Merger:
+    """States of a machine arrive at entries, and are joined there.
 
-    def __init__(self, library: Library, tables: Tables, package: str, frozen: bool) -> None:
-        super().__init__(library, tables, package, frozen)
-        #: slots that are not known anywhere by the time their values choose; found afresh where a table has changed
-        self.final: set[int] | None = None
+    push_work: an entry has to be evaluated (again)
+    """
+
+    def __init__(self, machine: Machine, push_work: Callable[[Entry], None]) -> None:
+        self.machine, self.keys, self.tables, self.effort = machine, machine.keys, machine.tables, machine.effort
+        self.push_work = push_work
         self.entry_count = 0
-
-    @abc.abstractmethod
-    def push_work(self, entry: Entry) -> None:
-        """An entry has to be evaluated (again)."""
 
     # --------------------------------------------------------------------------------------------- edges
 
     def edge(self, edge: Edge, state: State) -> None:
         if state.drop_dead(self.tables.weakly):
-            finalizers.run_in(self, state)
+            finalizers.run_in(self.machine, state)
         site = state.site()
-        chosen = the_trick.choosing(self, site, state)
+        chosen = the_trick.choosing(self.keys, site, state)
         if chosen is not None:
             the_trick.dispatch(self, edge, state, chosen)
             return
-        self.entry.exits.append((edge, self.arrive(site, state), state))
-        self.entry.tails.append(self.environment.reads)
+        self.machine.entry.exits.append((edge, self.arrive(site, state), state))
+        self.machine.entry.tails.append(self.machine.environment.reads)
 
     def arrive(self, site: Any, state: State, function: Function | None = None) -> Entry:
         """The entry for state at site, which state has been joined into."""
-        table = self.entries.setdefault(site, {})
-        key = self.key_of(site, state)
+        table = self.keys.entries.setdefault(site, {})
+        key = self.keys.key_of(site, state)
         entry = table.get(key)
         if entry is None:
             if table:
                 whistle(self.tables, site, table, self.effort.places())
-                if self.known_sizes and (len(table) == COUNTED or len(table) % TEST_VARIANTS == 0):
+                if self.machine.known_sizes and (len(table) == COUNTED or len(table) % TEST_VARIANTS == 0):
                     forget_growing(self.tables, site, table, state, partial(self._counting, table))
                     stop_counting(self.tables, site, table, state, self.effort.places())
             crowd, peers = self._crowds(site, table, key)
-            first_rounds.spare(self, site, key, state, [table[other] for other in peers])
+            first_rounds.spare(self.keys, self.machine.entry, site, key, state, [table[other] for other in peers])
             if len(crowd) >= TEST_VARIANTS and len(crowd) % TEST_VARIANTS == 0:
                 join_counters(self.tables, site, crowd, partial(self._counting, table))
             crowd.append(key)
@@ -89,9 +86,9 @@ class MergingMachine(KeyedMachine):
     def _crowds(self, site: Any, table: Mapping[Any, Entry], key: Any) -> tuple[list[Any], list[Any]]:
         """The keys of a site that differ from this one only in what is tested, and those that have the same constants that choose."""
         used = self.tables.used.get(site, NOTHING)
-        crowds = self.crowds.get(site)
+        crowds = self.keys.crowds.get(site)
         if crowds is None:
-            crowds = self.crowds[site] = {}, {}
+            crowds = self.keys.crowds[site] = {}, {}
             for other in table:
                 crowds[0].setdefault(tuple([x for x in other if used[x[0]] > TEST]), []).append(other)
                 crowds[1].setdefault(tuple([x for x in other if x[1][0] != "shape" and used[x[0]] > TEST]), []).append(other)
@@ -103,10 +100,10 @@ class MergingMachine(KeyedMachine):
     def _counting(self, table: Mapping[Any, Entry], path: int) -> Sequence[int]:
         """If entries have in a slot a number that was computed from another in the same slot: the slot, and all of its container."""
         for entry in table.values():
-            value = self.value_at(entry.state, path)
+            value = self.keys.value_at(entry.state, path)
             if isinstance(value, Known) and type(value.value) in (int, float) and self._comes_back(entry, path, value.value):
                 part = self.tables.paths.parts[path]
-                container = self.value_at(entry.state, part[0]) if len(part) == 2 else None
+                container = self.keys.value_at(entry.state, part[0]) if len(part) == 2 else None
                 obj = entry.state.heap[container.aid] if isinstance(container, Ref) else None
                 return self.tables.paths.cells(part[0], obj) if obj is not None and obj.kind in ("list", "dict") else (path,)
         return ()
@@ -119,8 +116,8 @@ class MergingMachine(KeyedMachine):
             label = todo.pop()
             if label not in seen:
                 seen.add(label)
-                owner, at = self.label_owner[(label >> SHIFT) - 1], label & PATHS
-                before = self.value_at(owner.state, at)
+                owner, at = self.keys.label_owner[(label >> SHIFT) - 1], label & PATHS
+                before = self.keys.value_at(owner.state, at)
                 if isinstance(before, Known) and type(before.value) in (int, float):
                     if at == path and before.value != now:
                         return True
@@ -134,7 +131,7 @@ class MergingMachine(KeyedMachine):
         forced = self.tables.forced.get(entry.site)
         matching = None
         if forced:
-            matching = Matching(state, state, self.tables.paths, self.number, self.tables.tuples_seen)
+            matching = Matching(state, state, self.tables.paths, self.machine.number, self.tables.tuples_seen)
             for path, value, _, _ in matching.pairs:
                 if path in forced:
                     matching.demote(value, value)
@@ -144,7 +141,7 @@ class MergingMachine(KeyedMachine):
         """Join state into the entry; where that changes it, it is work to do."""
         dropped = align(entry.state, state)
         try:
-            matching = Matching(entry.state, state, self.tables.paths, self.number, self.tables.tuples_seen)
+            matching = Matching(entry.state, state, self.tables.paths, self.machine.number, self.tables.tuples_seen)
         except NotMaterializable as refused:
             self._split_by_generators(entry, state, refused.args[0])
             raise
@@ -156,7 +153,7 @@ class MergingMachine(KeyedMachine):
         for path, _, b, _ in matching.pairs:
             labels = b.lost if type(b) is Dyn else b.labels  # type: ignore[union-attr]
             if labels and depends.get(path) != labels:
-                self.depend(entry, path, labels)
+                self.keys.depend(entry, path, labels)
 
     def _split_by_generators(self, entry: Entry, state: State, maker: Any) -> None:
         """Two states do not join, because of generators that stand in different places: the place belongs into the key.
@@ -190,12 +187,12 @@ class MergingMachine(KeyedMachine):
         if len(part) == 3:
             depth, kind, index = part
             code = state.frames[depth].code if kind == "local" and depth < len(state.frames) else None
-            if code is not None and index < len(code.names) and not code.filename.startswith(self.package):
+            if code is not None and index < len(code.names) and not code.filename.startswith(self.machine.package):
                 key = code.names[index]
         elif part[1] == "node":
             return self._name(state, part[0])
         else:
-            parent = self.value_at(state, part[0])
+            parent = self.keys.value_at(state, part[0])
             obj = state.heap.get(parent.aid) if isinstance(parent, Ref) else None
             place = place_of(part[1])
             if obj is not None and obj.kind != "model" and place < len(obj.keys):

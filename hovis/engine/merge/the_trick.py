@@ -8,6 +8,7 @@ an automaton is one of those that its table has under the key.
 import operator
 from typing import TYPE_CHECKING, Any
 
+from hovis.engine.entries.keys import Keys
 from hovis.engine.state.frames_and_heap import State, substitute
 from hovis.engine.state.values import STRONG, Dyn, Known
 from hovis.ir.model import Block, Branch, Edge, Effect, Jump, Op
@@ -15,29 +16,31 @@ from hovis.lattice import Const, Type
 from hovis.lattice.constants import PLAIN, same_constant
 
 if TYPE_CHECKING:
-    from hovis.engine.merge.merging import MergingMachine
+    from hovis.engine.machine.machine import Machine
+    from hovis.engine.merge.merging import Merger
 
 
-def choosing(m: "MergingMachine", site: Any, state: State) -> Dyn | None:
+def choosing(keys: Keys, site: Any, state: State) -> Dyn | None:
     """Such a value in state, in a slot that belongs into the keys of site and is not joined anywhere."""
-    if m.final is None:
-        m.final = {path for forced in m.tables.forced.values() for path, strength in forced.items() if strength == STRONG}
-    if m.final or m.tables.looked_up:
-        for path in m.wanted_at(site):
-            if path not in m.final:
-                value = m.value_at(state, path)
+    if keys.final is None:
+        keys.final = {path for forced in keys.tables.forced.values() for path, strength in forced.items() if strength == STRONG}
+    if keys.final or keys.tables.looked_up:
+        for path in keys.wanted_at(site):
+            if path not in keys.final:
+                value = keys.value_at(state, path)
                 if type(value) is Dyn and value.among:
                     return value
     return None
 
 
-def dispatch(m: "MergingMachine", edge: Edge, state: State, value: Dyn) -> None:
+def dispatch(merger: "Merger", edge: Edge, state: State, value: Dyn) -> None:
     """Arrive once for each of the constants that value may be."""
     choices = value.among
     assert choices is not None
-    here, m.state = m.state, state
-    location = m.location()
-    m.state = here
+    machine = merger.machine
+    here, machine.state = machine.state, state
+    location = machine.location()
+    machine.state = here
     for choice in choices[:-1]:
         exact = type(choice) in PLAIN and value.type == Type(type(choice))
         test = Op(operator.eq if exact else same_constant, (value.value, Const(choice)), (), Type(bool), None, Effect.PURE, location)
@@ -49,12 +52,12 @@ def dispatch(m: "MergingMachine", edge: Edge, state: State, value: Dyn) -> None:
         rest.terminator = Jump(edge, location)
         known = state.fork()
         substitute(known, value.value, Known(choice))
-        m.edge(equal, known)
+        merger.edge(equal, known)
     substitute(state, value.value, Known(choices[-1]))
-    m.edge(edge, state)
+    merger.edge(edge, state)
 
 
-def choose(m: "MergingMachine", at: int = 0) -> None:
+def choose(m: "Machine", at: int = 0) -> None:
     """START: a parameter that is one of a few constants becomes each of them in turn."""
     if at == len(m.entry.choices):
         m.leave(m.block, m.state)

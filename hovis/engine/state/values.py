@@ -93,7 +93,7 @@ class Dyn:
 
     ``ends``: somebody may see when its life ends (see ENDS); None: the caller holds it.
     ``maybe_end``: it may be the END of an iterator (which no value of the user's is).
-    ``among``: it is one of these constants, which were joined for good ("The Trick": see MergingMachine.dispatch).
+    ``among``: it is one of these constants, which were joined for good ("The Trick": see the_trick.dispatch).
     """
 
     __slots__ = ("among", "dims", "ends", "lost", "maybe_end", "maybe_unbound", "type", "value")

@@ -231,9 +231,7 @@ def _known_of(fn: Any, call: Any, parts: Sequence[Part], code: types.CodeType) -
     if whole or any(isinstance(value, Const) and type(value.value) in (Box, Tape) for op in function.ops() for value in op.operands()):
         # it is left as a whole, or has read what is being recorded as if it were known
         return _unfollowed(fn, parts)
-    start = result.engine.start
-    guards = [guard for at, guard in result.engine.environment.guards.items() if start is not None and at in start.reads]
-    return Known(pipeline.run(function, "default"), compile_guards(guards), (fn, parts))
+    return Known(pipeline.run(function, "default"), compile_guards(result.guards), (fn, parts))
 
 
 def _result(call: Any, parts: Sequence[Part], code: types.CodeType) -> engine.Result | None:

@@ -3,20 +3,18 @@
 A key holds the constants that the program was seen to need; everything else is joined (:mod:`hovis.engine.merge.merging`).
 """
 
-import abc
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final
 
-from hovis.engine.machine.machine import Machine
-from hovis.engine.merge.entries import Entry
-from hovis.engine.merge.generalization import items_of, wound
+from hovis.engine.entries.entry import Entry
+from hovis.engine.entries.slot_paths import items_of, wound
+from hovis.engine.state.budget import Effort
 from hovis.engine.state.frames_and_heap import State
 from hovis.engine.state.heap import shape_in
 from hovis.engine.state.specialization_tables import Promote, Restart, Tables
 from hovis.engine.state.values import NO_LABELS, SIZE, STRONG, TEST, WEAK, Dyn, Known, Labels, Ref, V, each, together, within
 from hovis.lattice.constants import LARGE, constant_key
-from hovis.library.core import Library
 
 NOTHING: Mapping[Any, Any] = {}
 
@@ -25,11 +23,11 @@ SHIFT: Final = 32
 PATHS: Final = (1 << SHIFT) - 1
 
 
-class KeyedMachine(Machine, abc.ABC):
+class Keys:
     """The entries by their keys, and where what is in a key came from."""
 
-    def __init__(self, library: Library, tables: Tables, package: str, frozen: bool) -> None:
-        super().__init__(library, tables, package, frozen)
+    def __init__(self, tables: Tables, effort: Effort) -> None:
+        self.tables, self.effort = tables, effort
         self.entries: dict[Any, dict[Any, Entry]] = {}
         #: by label, see ``label``
         self.label_owner: list[Entry] = []
@@ -37,9 +35,27 @@ class KeyedMachine(Machine, abc.ABC):
         self.wanted: dict[Any, list[int]] = {}
         #: by site: the keys that are equal in what chooses, and those that are equal in their constants; as long as that
         self.crowds: dict[Any, tuple[dict[Any, list[Any]], dict[Any, list[Any]]]] = {}
+        #: slots that are not known anywhere by the time their values choose
+        self.final: set[int] | None = None
         self._large: dict[int, tuple[object, Any]] = {}
         self._numbers: dict[Any, int] = {}
-        self.start: Entry | None = None
+        #: where the trace begins
+        self.start = Entry(("start", 0), ())
+
+    def restart(self) -> None:
+        """A table has changed: what was found in the tables is found afresh."""
+        self.wanted.clear()
+        self.crowds.clear()
+        self.final = None
+
+    def clear(self) -> None:
+        """Begin afresh, without an entry."""
+        self.entries, self.label_owner = {}, []
+        self.crowds.clear()
+
+    def all(self) -> list[Entry]:
+        """The entries of all sites."""
+        return [entry for table in self.entries.values() for entry in table.values()]
 
     # --------------------------------------------------------------------------------------------- keys
 
@@ -200,7 +216,7 @@ class KeyedMachine(Machine, abc.ABC):
         if again:
             raise Restart("split", *again)
 
-    def counts(self, value: Known) -> None:
+    def counts(self, evaluated: Entry, value: Known) -> None:
         """A slot of the entry that is being evaluated counts the rounds of a loop without a known end.
 
         It would have more values than are worth telling apart: it is only known where it chooses.
@@ -208,12 +224,13 @@ class KeyedMachine(Machine, abc.ABC):
         for label in each(value.labels):
             entry, path = self.label_owner[(label >> SHIFT) - 1], label & PATHS
             forced = self.tables.forced.setdefault(entry.site, {})
-            if entry is self.entry and path not in forced and self.tables.used.get(entry.site, NOTHING).get(path, 0) <= TEST:
+            if entry is evaluated and path not in forced and self.tables.used.get(entry.site, NOTHING).get(path, 0) <= TEST:
                 forced[path] = TEST
                 self.tables.counted.add((entry.site, path))
                 raise Restart("force", entry.site)
 
     def only_counts(self, value: V | None) -> bool:
+        """Is value a constant that was computed from others, none of which has chosen or been tested?"""
         if type(value) is not Known or not value.labels:
             return False
         return all(self.label_owner[(label >> SHIFT) - 1].marked.get(label & PATHS, 0) <= WEAK for label in each(value.labels))
