@@ -38,6 +38,8 @@ class _Tidy:
 
     #: is there a handler around?
     watched = False
+    #: are signals polled for in what has been tidied of the loop at hand?
+    polled = False
 
     def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
         found: list[ast.stmt] = []
@@ -46,6 +48,7 @@ class _Tidy:
             if found and leaves(found[-1]):
                 break
         found = [s for s in found if not isinstance(s, ast.Pass)]
+        self.polled |= any(marked(s, "poll") for s in found)
         for loop, after in itertools.pairwise(found):
             if isinstance(loop, ast.While | ast.For) and isinstance(after, ast.Return) and not loop.orelse:
                 loop.body = _breaking(loop.body, ast.dump(after))
@@ -82,7 +85,9 @@ class _Tidy:
         return [ast.If(cond, then, other)]
 
     def _while(self, statement: ast.While) -> list[ast.stmt]:
+        around, self.polled = self.polled, False
         body = self.statements(statement.body)
+        polled, self.polled = self.polled, self.polled or around
         while body and isinstance(body[-1], ast.Continue):
             body.pop()
         once = _once(body)
@@ -91,10 +96,10 @@ class _Tidy:
         step = _stepped(body)
         if step is not None:
             return [step]
-        return [self._tested(statement, body)]
+        return [self._tested(statement, body, polled)]
 
-    def _tested(self, statement: ast.While, body: list[ast.stmt]) -> ast.stmt:
-        if any(marked(item, "poll") for item in nested(body)):
+    def _tested(self, statement: ast.While, body: list[ast.stmt], polled: bool) -> ast.stmt:
+        if polled:
             # from 3.13 on no handler covers the jump back of a loop that is left by its test
             return ast.While(statement.test, body, [])
         if len(body) > 1 and isinstance(body[0], ast.If) and not body[0].orelse:

@@ -18,7 +18,7 @@ _END, _BREAK, _CONTINUE, _RETURN = range(4)
 
 def outline(body: list[ast.stmt], parameters: set[str], own_name: Callable[[str], str]) -> list[ast.stmt]:
     """The body of a function of these parameters, with what is nested too deep in functions of its own."""
-    made = _Outline(own_name)
+    made = _Outline(own_name, any(map(_yields, body)))
     found = made.body(body, 0, 0)
     # a variable that is shared has to be bound in the function itself
     return [*(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in sorted(made.shared - parameters)), *made.functions, *found]
@@ -30,8 +30,9 @@ def _yields(statement: ast.stmt) -> bool:
 
 
 class _Outline:
-    def __init__(self, own_name: Callable[[str], str]) -> None:
+    def __init__(self, own_name: Callable[[str], str], is_generator: bool) -> None:
         self.own_name = own_name
+        self.is_generator = is_generator
         self.count = 0
         self.shared: set[str] = set()
         #: they stand side by side, however deep what they do is nested
@@ -40,7 +41,8 @@ class _Outline:
     def body(self, statements: list[ast.stmt], blocks: int, levels: int) -> list[ast.stmt]:
         found: list[ast.stmt] = []
         for statement in statements:
-            if isinstance(statement, ast.While | ast.For | ast.Try | ast.If) and (blocks >= MAX_BLOCKS or levels >= MAX_LEVELS) and not _yields(statement):
+            deep = (blocks >= MAX_BLOCKS or levels >= MAX_LEVELS) and isinstance(statement, ast.While | ast.For | ast.Try | ast.If)
+            if deep and not (self.is_generator and _yields(statement)):
                 found += self._function(statement)
             else:
                 found.append(self._inside(statement, blocks, levels + 1))
