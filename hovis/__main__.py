@@ -42,8 +42,8 @@ from hovis.ir.naming import printable
 
 
 def bytecode(fn: Any) -> str:
-    """The normalised instructions of fn: index, line, instruction, argument, and where an exception goes."""
-    call = getattr(type(fn), "__call__", None)  # noqa: B004  # the function is wanted, not the answer
+    """List the normalised instructions of fn: index, line, instruction, argument, and exception handler."""
+    call = getattr(type(fn), "__call__", None)  # noqa: B004  # the method itself is needed, not whether it exists
     code = getattr(fn, "__code__", None) or getattr(call, "__code__", None)
     if code is None:
         raise Refused(f"{getattr(fn, '__qualname__', fn)} is not written in Python: it has no bytecode")
@@ -59,7 +59,7 @@ STAGES: Final[dict[str, Callable[[hovis.Trace], str]]] = {
 
 
 def stage(name: str) -> Callable[[hovis.Trace], str]:
-    """What shows a Trace at a stage: one of STAGES, or of the entry-point group ``hovis.stages``."""
+    """Return the function that shows a Trace at a stage: one of STAGES, or of the entry-point group ``hovis.stages``."""
     if name in STAGES:
         return STAGES[name]
     offered = {point.name: point for point in entry_points(group="hovis.stages")}
@@ -101,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def run(arguments: Sequence[str]) -> tuple[str, bool]:
-    """What to print; is it a module?"""
+    """Run the command; return the text to print, and whether it is a module."""
     if "-h" in arguments or "--help" in arguments:
         return _parser().format_help(), False
     if "--version" in arguments:
@@ -132,13 +132,13 @@ def run(arguments: Sequence[str]) -> tuple[str, bool]:
 
 
 def report_of(traced: hovis.Trace) -> str:
-    """How much is left."""
+    """Say how many operations and functions are left in the residual."""
     count = sum(1 for function in traced.functions for _ in function.ops())
     return f"{count} operation{'' if count == 1 else 's'} in {len(traced.functions)} function{'' if len(traced.functions) == 1 else 's'}"
 
 
 def _protected(arguments: Sequence[str]) -> list[str]:
-    """argparse would take ``-3`` and the like for options."""
+    """Protect negative numbers such as ``-3`` from argparse, which would take them for options."""
     return [f" {a}" if a.startswith("-") and not a.startswith("--") and a not in ("-h", "-o") else a for a in arguments]
 
 
@@ -149,7 +149,7 @@ def _unprotected(argument: str) -> str:
 
 
 def _is_standard_output(path: str) -> bool:
-    """Is what this names where results are printed to?  (``/dev/stdout``; what both would write there would lie one over the other.)"""
+    """Does path name the file that standard output goes to? (``/dev/stdout``: the module and the report would overwrite each other there.)"""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         there, here = os.stat(path), os.fstat(sys.stdout.fileno())
         return os.path.samestat(there, here) and not (stat.S_ISCHR(here.st_mode) and here.st_rdev == os.stat(os.devnull).st_rdev)
@@ -157,7 +157,7 @@ def _is_standard_output(path: str) -> bool:
 
 
 def _print(text: str, exact: bool) -> None:
-    """Print the result; exact: it is a program, in which characters can be escaped only where that says the same."""
+    """Print the result. exact: it is a program, in which characters may be escaped only where the meaning stays the same."""
     if sys.stdout is None:
         raise Refused("there is no standard output to print to")
     text = text.rstrip() + "\n"
@@ -172,7 +172,7 @@ def _print(text: str, exact: bool) -> None:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:  # `| head` has seen enough
+    except BrokenPipeError:  # the reader has closed the pipe, as `| head` does
         _forget_output()
     except (OSError, ValueError) as error:
         _forget_output()
@@ -180,7 +180,7 @@ def _print(text: str, exact: bool) -> None:
 
 
 def _is_same_program(escaped: str, text: str) -> bool:
-    """Are all characters that were escaped in strings and comments?"""
+    """Is the program the same with its characters escaped? (It is if all of them are in strings and comments.)"""
     try:
         return ast.dump(ast.parse(escaped)) == ast.dump(ast.parse(text))
     except SyntaxError:
@@ -188,13 +188,13 @@ def _is_same_program(escaped: str, text: str) -> bool:
 
 
 def _forget_output() -> None:
-    """What standard output still holds goes nowhere: Python would try again at the end."""
+    """Discard what standard output still holds; Python would try to write it again at exit."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; 0, or 2 with a message in one line where it can't be done, or 130 where it is interrupted."""
+    """Run the command line; return 0, or 2 after a one-line message if the command can't be done, or 130 if it is interrupted."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         _print(*run(given))

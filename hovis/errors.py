@@ -1,8 +1,8 @@
-"""The exceptions that hovis raises itself.  Anything else out of it is the traced program's own, or a bug."""
+"""The exceptions that hovis raises itself. Any other exception comes from the traced program, or is a bug."""
 
 
 def said(value: object) -> str:
-    """A value as a message shows it: cut where it is long, by its class where it can't be shown.
+    """Format a value for a message: shortened if it is long, named by its class if it can't be shown.
 
     >>> said(3), len(said("x" * 10_000)) < 200
     ('3', True)
@@ -10,7 +10,7 @@ def said(value: object) -> str:
     try:
         text = repr(value)
     except Exception:
-        # numbers of too many digits, what is nested too deep, and whatever classes of the user's do
+        # ints with too many digits, values that are nested too deep, and anything that a user-defined __repr__ raises
         text = f"a {type(value).__name__}"
     return text if len(text) <= 160 else f"{text[:120]}…{text[-30:]}"
 
@@ -24,7 +24,8 @@ class HovisError(Exception):
 
 
 class TraceError(HovisError):
-    """A function cannot be traced, and ``strict=True`` asked for an error instead of the fallback: what stays, where, and why.
+    """A function can't be traced completely, and ``strict=True`` asked for an error instead of the fallback: the message says what is left,
+    where, and why.
 
     >>> from hovis import Str, options
     >>> try: options(strict=True).trace(lambda name: open(name), Str)
@@ -44,7 +45,7 @@ class SpecError(HovisError, TypeError):
 
 
 class VerifierError(HovisError):
-    """A Function is broken; the message is its text with the complaint under the offending line.
+    """A Function is not valid IR; the message is its text, with the error under the offending line.
 
     >>> from hovis import parse
     >>> try: parse("1: (%1 :: Int)\\n  %2 = add(%1, %3) :: Int\\n  return %2")
@@ -54,7 +55,7 @@ class VerifierError(HovisError):
 
 
 class ParseError(HovisError, ValueError):
-    """A text is not that of a Function; the message quotes the line.
+    """A text can't be parsed as a Function; the message quotes the line.
 
     >>> from hovis import parse
     >>> parse("nonsense")
@@ -74,7 +75,7 @@ class WriteError(HovisError):
 
 
 class TransformError(TraceError):
-    """A function can't be transformed: the message says what in it stands against it, where, and what to do.
+    """A function can't be transformed: the message says which part of it prevents that, where, and what to do.
 
     >>> import numpy as np
     >>> from hovis import vmap
@@ -85,7 +86,7 @@ class TransformError(TraceError):
 
 
 class InverseError(TransformError, ValueError):
-    """A function has no inverse that hovis finds: the message says at which operation, and why.
+    """hovis finds no inverse of a function: the message says at which operation, and why.
 
     >>> from hovis import inverse
     >>> try: inverse(lambda x: abs(x))(2.0)
@@ -95,7 +96,7 @@ class InverseError(TransformError, ValueError):
 
 
 class DerivativeError(TransformError):
-    """A function has no derivative that hovis knows: the message says what in it has none, where, and what to do.
+    """hovis knows no derivative of a function: the message says which part of it has none, where, and what to do.
 
     >>> from hovis import custom_vjp, grad
     >>> try: grad(custom_vjp(lambda x: x))(2.0)
@@ -105,11 +106,11 @@ class DerivativeError(TransformError):
 
 
 class RunningAway(HovisError):
-    """Lanes do not go together, or few are left in a loop: one after the other is quicker.  Nobody sees it."""
+    """Raised by ``vmap`` where lanes diverge, or few remain in a loop: running them one after the other is quicker. Internal: no caller sees it."""
 
 
 class Declined(HovisError):
-    """What a row of the library raises for operands that it is not for: the message says which it is for.
+    """Raised by a row of the library for operands that it does not support; the message says which ones it supports.
 
-    Nobody sees it: of a derivative it becomes a :class:`DerivativeError` that names the call, of ``vmap`` the call goes lane by lane.
+    It does not reach the user: for a derivative it becomes a :class:`DerivativeError` that names the call, and ``vmap`` runs the call lane by lane.
     """

@@ -1,1 +1,1 @@
-"""Specs: what the caller says of arguments, and how they bind to parameters."""
+"""Specs, which describe the arguments of a trace, and their binding to parameters."""

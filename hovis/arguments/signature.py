@@ -1,4 +1,4 @@
-"""How specs bind to parameters, and how a residual's arguments come out of a call (CPython: initialize_locals)."""
+"""How specs bind to parameters, and how a residual takes its arguments from a call (CPython: initialize_locals)."""
 
 import inspect
 import types
@@ -16,14 +16,14 @@ from hovis.lattice import ANY, Type
 own_code.leave_as_calls(__file__)
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-#: The order of a code object's parameters (Objects/codeobject.c): what ``*args`` takes comes behind those that are keyword-only.
+#: The order of a code object's parameters (Objects/codeobject.c): ``*args`` comes after the keyword-only parameters.
 _ORDER: Final = {kind: k for k, kind in enumerate((inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD), 1)}
 
 
 class Unknown:
-    """One unknown argument of the residual: its name, its kind, its default, and the part that it is.
+    """One unknown argument of the residual: its name, kind, default, and Part.
 
-    taken   names that ``**kwargs`` can't have in it: they are those of parameters that are known
+    taken   names that can't be keys of ``**kwargs``, because they are names of parameters that are known
     """
 
     __slots__ = ("default", "kind", "name", "part", "taken")
@@ -37,7 +37,7 @@ class Unknown:
 
 
 class Signature:
-    """The parts of all parameters, in the order of the code's locals, and the residual's own parameters."""
+    """The parts of all parameters, in the order of the code's locals, and the parameters of the residual."""
 
     def __init__(self) -> None:
         self.parts: list[Part] = []
@@ -61,16 +61,16 @@ class Signature:
     ) -> "Signature":
         """Bind specs as a call binds arguments.
 
-        closed: there are no other arguments than these; annotated: gives the spec of a parameter that got none, or None.
+        closed: there are no other arguments than these; annotated: returns the spec for a parameter that got none, or None.
         """
         if function is None:
             return _of_builtin(fn, specs, named, part_of)
         return _Binder(function, specs, dict(named), part_of, closed, annotated).bind()
 
     def names(self) -> list[tuple[Any, str]]:
-        """Where a call of the original passes each unknown argument: its position (None: by name only) and its name.
+        """Return the position (None: by name only) and the name by which a call of the original passes each unknown argument.
 
-        Without ``*args`` and ``**kwargs``, which have nothing in them if they are unknown.
+        ``*args`` and ``**kwargs`` are left out: if they are unknown, they are empty.
         """
         places = {id(part): k for k, part in enumerate(self.positional, -self.bound)}
         by_position = inspect.Parameter.POSITIONAL_ONLY
@@ -78,14 +78,14 @@ class Signature:
         return [(places.get(id(u.part)), "" if u.kind is by_position else u.name) for u in self.unknown if u.kind not in variadic]
 
     def leaf_params(self) -> list[Param]:
-        """All unknown parts in order: a container before what is in it."""
+        """Return the Params of all unknown parts in order; a container precedes its contents."""
         return [p for part in self.parts for p in _params(part)]
 
     def renamed(self, old: tuple[Param, ...], new: tuple[Param, ...]) -> "Signature":
-        """The same signature over the Params of a Function that a pass made."""
+        """Return the same signature over ``new``, the Params of a Function that a pass made, in place of ``old``."""
         names = {id(a): b for a, b in zip(old, new, strict=True)}
         made = {id(part): _renamed(part, names) for part in self.parts}
-        # what is spread over *args and **kwargs stands in the list of positionals as well
+        # arguments inside *args and **kwargs are in the list of positionals as well
         for part in self.parts:
             if isinstance(part, Fresh):
                 fresh = made[id(part)]
@@ -103,13 +103,13 @@ class Signature:
         return other
 
     def replace(self, replaced: dict[int, Param]) -> None:
-        """Leaves are known to the IR by other Params."""
+        """Replace the Params of the parts by those in ``replaced``, where it has one for the id of the old Param."""
         for part in self.parts:
             for holder in _holders(part):
                 holder.param = replaced.get(id(holder.param), holder.param)
 
     def drop_unused_wholes(self, function: Function) -> None:
-        """Containers that are nowhere used whole, and what is in wrappers and nowhere used, are no parameters of the Function."""
+        """Remove unused parameters from the Function: containers that are never used as a whole, and unused contents of wrappers."""
         used = set()
         for block in function.blocks:
             for op in block.all_ops():
@@ -124,7 +124,7 @@ class Signature:
         self.kept = list(function.blocks[0].params)
 
     def wholes(self) -> None:
-        """Every unknown argument is taken whole (for a call of the original)."""
+        """Take every unknown argument as a whole, for a call of the original."""
         for u in self.unknown:
             if isinstance(u.part, Structure):
                 leaf = Leaf(u.part.param)
@@ -136,7 +136,7 @@ class Signature:
 
 
 def _instead(part: Part, old: Part, new: Part) -> Part:
-    """A part, in which, if it is made of the arguments of a call, new stands for old."""
+    """Return the part with ``new`` in place of ``old``, also inside a ``Fresh`` (the arguments in ``*args`` or ``**kwargs``)."""
     if isinstance(part, Fresh):
         return Fresh(part.keys, tuple([_instead(inner, old, new) for inner in part.parts]))
     return new if part is old else part
@@ -156,7 +156,7 @@ def _params(part: Part) -> Iterator[Param]:
 
 
 def _no_values(part: Part, in_wrapper: bool = False) -> Iterator[Param]:
-    """The parts that are there to be looked into or called."""
+    """Yield the Params of the parts that exist only to be looked into or called: containers, and the contents of wrappers."""
     if isinstance(part, Leaf | Structure):
         kind = part.param.type
         in_wrapper = in_wrapper or (isinstance(kind, Type) and issubclass(kind.cls, Wrapper))
@@ -179,7 +179,7 @@ def _renamed(part: Part, names: dict[int, Param]) -> Part:
 
 
 class _Binder:
-    """The binding of one list of specs."""
+    """Binds one list of specs to the parameters of a function."""
 
     def __init__(
         self,
@@ -199,7 +199,7 @@ class _Binder:
         self.out = Signature()
         self.plain: list[str] = []
         self.names: list[str] = []
-        #: parameters that may be given by name
+        #: parameters that may be passed by name
         self.by_name: list[str] = []
 
     def bind(self) -> Signature:
@@ -246,7 +246,7 @@ class _Binder:
             self.out.positional.append(part)
 
     def _rest(self, star: inspect.Parameter | None, double: inspect.Parameter | None) -> None:
-        """Specs beyond the parameters: into ``*args`` and ``**kwargs``."""
+        """Bind the specs beyond the parameters to ``*args`` and ``**kwargs``; raise SpecError if the function has none."""
         name = self.function.__qualname__
         if self.specs and star is None:
             raise SpecError(f"{name} takes {_listed(self.plain)}, so there is no parameter for the spec {said(self.specs[0])}")
@@ -284,31 +284,31 @@ class _Binder:
         for key, part in zip(self.named, parts, strict=True):
             self.out.keywords[key] = part
             if not isinstance(part, Fixed):
-                # what is no name in the text of a residual can only be passed by position
+                # a key that is not a valid identifier in the text of a residual can only be passed by position
                 kind = inspect.Parameter.KEYWORD_ONLY if is_name(key) else inspect.Parameter.POSITIONAL_OR_KEYWORD
                 self.out.unknown.append(Unknown(key, part, kind, inspect.Parameter.empty))
         self.out.parts.append(Fresh(tuple(self.named), parts))
 
 
 def own_signature(function: types.FunctionType) -> inspect.Signature:
-    """What the code itself takes: neither what it wraps nor a ``__signature__`` that was set on it."""
+    """Return the signature of the function's own code, ignoring ``__wrapped__`` and any ``__signature__`` that was set on it."""
     plain = types.FunctionType(function.__code__, {}, "", function.__defaults__, function.__closure__)
     plain.__kwdefaults__ = function.__kwdefaults__
     try:
         return inspect.signature(plain)
-    except ValueError as error:  # no source says so, but code can be given any names
+    except ValueError as error:  # no source code causes this, but a code object can be given any names
         raise SpecError(f"{function.__qualname__} can't be called by the names of its parameters: {error}") from None
 
 
 def _listed(names: list[str]) -> str:
-    """How many parameters there are, and their names."""
+    """Return the number of parameters and their names, for a message."""
     if not names:
         return "no parameters"
     return f"{len(names)} parameter{'' if len(names) == 1 else 's'} ({', '.join(names)})"
 
 
 def _of_builtin(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], part_of: Callable[[Any, str], Part]) -> Signature:
-    """A callable without Python code: whatever is passed is handed on."""
+    """Build the signature of a callable without Python code, to which all arguments are passed on."""
     out = Signature()
     for k, spec in enumerate(specs):
         part = part_of(spec, f"arg{k}")

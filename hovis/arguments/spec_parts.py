@@ -1,4 +1,4 @@
-"""Specs as the engine takes them: an unknown leaf, a known value, or a structure of parts."""
+"""Conversion of specs to the parts that the engine takes: an unknown leaf, a known value, or a structure of parts."""
 
 import ast
 import dataclasses
@@ -19,10 +19,10 @@ from hovis.lattice import ANY, BOTTOM, AbstractValue, Bottom, Const, Either, Ite
 from hovis.lattice import Array as ArrayType
 from hovis.lattice.constants import ATOMS, constant_key
 
-#: What turns a dtype into the lattice type of an array: the NumPy library's part.
+#: Function that turns a dtype into the lattice type of an array; the NumPy library supplies it.
 ArrayMaker = Callable[[Anything, int, str], ArrayType]
 
-#: A text that may have been meant for a spec: ``float64[3]``, ``int | None``.
+#: A string that may have been meant as a spec: ``float64[3]``, ``int | None``.
 _SUBSCRIPT: Final = re.compile(r"\s*[A-Za-z_][\w.]*\s*(\[|\|)[^\n]{1,200}")
 _NAMES: Final = frozenset(
     [*hovis.arguments.specs.__all__, *typing.__all__, *(name for name, held in vars(hovis.arguments.specs).items() if isinstance(held, DType))]
@@ -37,7 +37,7 @@ def is_spec(value: object) -> bool:
 
 
 def _is_spec(value: object, seen: set[int], classes: tuple[type, ...] = ()) -> bool:
-    """The same, of what has not been looked into so far; classes are what counts besides specs."""
+    """Is value a spec, or does it hold one in an object that is not in ``seen``? Instances of ``classes`` count as specs, too."""
     kind = type(value)
     if kind in ATOMS:
         return False
@@ -53,7 +53,7 @@ def _is_spec(value: object, seen: set[int], classes: tuple[type, ...] = ()) -> b
 
 
 def _is_new(value: object, seen: set[int]) -> bool:
-    """Has it not been looked into so far?"""
+    """Add value to ``seen``; return whether it was not there."""
     if id(value) in seen:
         return False
     seen.add(id(value))
@@ -61,18 +61,18 @@ def _is_new(value: object, seen: set[int]) -> bool:
 
 
 def _is_record(value: object) -> bool:
-    """Is it an instance of a dataclass that has its fields in its dictionary?"""
+    """Is value an instance of a dataclass whose fields are in its ``__dict__``?"""
     kind = type(value)
     return dataclasses.is_dataclass(kind) and kind.__dictoffset__ != 0 and kind.__getattribute__ is object.__getattribute__
 
 
 def _is_class(field: object) -> bool:
-    """Is it a class or a hint?  In a field of an instance these are values like others."""
+    """Is field a class or a hint? In a field of an instance these are ordinary values."""
     return isinstance(field, type) or is_hint(field)
 
 
 def part_of(spec: object, name: str, make_array: ArrayMaker, items: bool = True) -> Part:
-    """The spec of an argument as the engine takes it; items: are the items of containers, of which the classes are told, looked at beforehand?"""
+    """Convert the spec of an argument to a Part. items: are items of declared classes tested on entry, rather than where they are read?"""
     if type(spec) is str and _means_a_spec(spec):
         raise SpecError(f"{said(spec)} reads like a spec, and is a text: write it without quotes; {ADVICE}")
     if any((base.__module__, base.__name__) == ("numpy", "dtype") for base in type(spec).__mro__):
@@ -84,7 +84,7 @@ def part_of(spec: object, name: str, make_array: ArrayMaker, items: bool = True)
 
 
 def annotated(function: types.FunctionType, name: str) -> Anything:
-    """The spec that a parameter is annotated with; None if it has no annotation."""
+    """Return the spec of a parameter's annotation, or None if it has no annotation."""
     if name not in function.__annotations__:
         return None
     hint = resolved(function, name)
@@ -106,7 +106,7 @@ def _means_a_spec(text: str) -> bool:
 
 
 class _Maker:
-    """Makes parts of specs."""
+    """Converts specs to parts."""
 
     def __init__(self, make_array: ArrayMaker, items: bool) -> None:
         self.make_array = make_array
@@ -160,7 +160,7 @@ class _Maker:
         raise SpecError(f"{spec!r} needs a shape: {spec!r}[3, :], {spec!r}[()]; the class of a scalar is numpy.{spec!r}")
 
     def _either(self, alternatives: tuple[object, ...], name: str) -> Part:
-        """One of several: known values, or else kinds, of which a known value and a structure tell their class."""
+        """Build the part of one of several alternatives: a choice if all of them are known values, else a leaf with the join of their types."""
         parts = [_known_if_none(self.part(alternative, name)) for alternative in alternatives]
         values: list[object] = []
         kind: AbstractValue = BOTTOM
@@ -195,12 +195,12 @@ class _Maker:
 
 
 def _known_if_none(part: Part) -> Part:
-    """An unknown value of the class of None is known."""
+    """Replace an unknown value of class NoneType by the known value None."""
     return Fixed(None) if isinstance(part, Leaf) and part.param.type == Type(type(None)) else part
 
 
 def _choice(values: tuple[object, ...], name: str) -> Part:
-    """One of a few known values, each of them once."""
+    """Build a leaf that is one of a few known values, without duplicates."""
     once = tuple({constant_key(value): value for value in values}.values())
     kind: AbstractValue = BOTTOM
     for value in once:
@@ -209,7 +209,7 @@ def _choice(values: tuple[object, ...], name: str) -> Part:
 
 
 def _kind(part: Part) -> AbstractValue:
-    """What is known of all values that fit a part."""
+    """Return the type of all values that fit a part."""
     if isinstance(part, Fixed):
         return Type(type(part.value))
     assert isinstance(part, Leaf | Structure)
@@ -217,7 +217,7 @@ def _kind(part: Part) -> AbstractValue:
 
 
 def _tested(kind: AbstractValue, items: bool) -> AbstractValue:
-    """What of it an argument can be held against: nothing of what is only ever found out."""
+    """Weaken a type to what an argument can be tested for; what can only be inferred is dropped."""
     if isinstance(kind, Some):
         return ANY
     if isinstance(kind, Items) and not items:

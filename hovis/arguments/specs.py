@@ -1,4 +1,4 @@
-"""What a user says of an argument: specs (docs/semantics.md).
+"""Specs: how a user describes an argument (docs/semantics.md).
 
     Int Float Bool Complex Str Bytes NoneType, or a class     an unknown value of exactly this class
     Array(dtype, shape), float64[3, :]                        an unknown ndarray
@@ -10,7 +10,7 @@
     int | None, list[int], Literal["a"]                       type hints (hovis/arguments/type_hints.py)
     Any                                                       nothing is known
 
-What the engine takes for them, ``parts`` says.
+``spec_parts`` converts them to the parts that the engine takes.
 """
 
 from operator import index
@@ -33,7 +33,7 @@ Any: Final = ANY
 def const(value: object) -> Const:
     """The spec of a known value: ``const(int)`` is the class itself, not an unknown int.
 
-    value   any object; it is never copied.  Raises nothing: what it is used for decides.
+    value   any object; it is never copied.  Raises nothing; errors are raised where the spec is used.
 
     >>> const(3)
     const(3)
@@ -45,7 +45,7 @@ def const(value: object) -> Const:
 
 
 class Spec:
-    """What ``|`` says of specs that are no elements of the lattice."""
+    """Base class of the specs that are not elements of the lattice; defines their ``|``."""
 
     __slots__ = ()
     __array_ufunc__ = None
@@ -60,11 +60,11 @@ class Spec:
 class Array(Spec):
     """The spec of an unknown ``numpy.ndarray``: a dtype and a shape.
 
-    dtype    the name of a NumPy dtype, or what ``numpy.dtype`` takes
-    shape    a tuple of dimensions: an int; None or ``:`` where it is unknown; a name (str), which is the same number everywhere
-    layout   how it lies in memory: "C" (rows), "F" (columns) or "" (unknown)
+    dtype    the name of a NumPy dtype, or anything that ``numpy.dtype`` accepts
+    shape    a tuple of dimensions, each an int, or None or ``:`` if it is unknown, or a name (str), which stands for the same number everywhere
+    layout   the memory layout: "C" (row-major), "F" (column-major) or "" (unknown)
 
-    Raises SpecError for negative dimensions and other layouts; `trace` and its kin raise it where the dtype is none.
+    Raises SpecError for negative dimensions and for other layouts; `trace` and the like raise it if the dtype is invalid.
 
     >>> Array("float64", (3, None))
     float64[3, :]
@@ -117,9 +117,9 @@ complex64, complex128, bool_ = DType("complex64"), DType("complex128"), DType("b
 
 
 class OneOf(Spec):
-    """The spec of a value that is one of a few known ones; with specs among them, of one of several kinds.
+    """The spec of a value that is one of a few known values or, with specs among them, of one of several kinds.
 
-    values   constants or specs, at least one (else SpecError).  A class is a value here, as any other object:
+    values   constants or specs, at least one (else SpecError).  A class is a value here, like any other object:
              ``OneOf(int, float)`` is one of these two classes.
 
     >>> OneOf(1, 2), OneOf([Int, Int], None)
@@ -140,8 +140,8 @@ class OneOf(Spec):
 class Instance(Spec):
     """The spec of an instance of exactly this class, of which some attributes are known by specs.
 
-    cls      the class; SpecError if it is none
-    fields   attributes by name: a spec, or the value itself.  An argument that has other attributes does not fit, and the
+    cls      the class; SpecError if it is not a class
+    fields   attributes by name: a spec, or the value itself.  An argument that has other attributes does not fit; the
              original is called with it.
 
     >>> from hovis import trace
@@ -163,14 +163,14 @@ class Instance(Spec):
 
 
 class Empty:
-    """A list or dict in which nothing is yet.  What keys say of arguments is told by this; ``[]`` and ``{}`` are constants."""
+    """The spec of an empty container of class ``kind``, as cache keys and hints use it; ``[]`` and ``{}`` themselves are constants."""
 
     def __init__(self, kind: type) -> None:
         self.kind = kind
 
 
 class Promotable:
-    """The spec of an unknown number that the tracer asks for (by Promote) if it turns out to choose: the jit's."""
+    """The spec of an unknown number whose value the tracer asks for (by Promote) if a decision depends on it; used by ``jit``."""
 
     __slots__ = ("cls",)
 
@@ -179,7 +179,7 @@ class Promotable:
 
 
 def is_named_tuple(kind: type) -> bool:
-    """Is it a class of tuples with names for the items, and nothing more?"""
+    """Is kind a plain named tuple class: a tuple with names for its items, and nothing more?"""
     if not issubclass(kind, tuple) or not hasattr(kind, "_fields") or kind.__dictoffset__:
         return False
     return all(getattr(kind, name) is getattr(tuple, name) for name in ("__getitem__", "__len__", "__iter__"))

@@ -1,8 +1,8 @@
-"""What type hints say, as specs: of ``typing``, of ``collections.abc``, of NumPy, and those that a function is annotated with.
+"""Conversion of type hints to specs: hints of ``typing``, ``collections.abc`` and NumPy, and the annotations of a function.
 
-A hint means exact classes, as specs do.  What many classes fit (an abstract class, a protocol, a variable) is unknown.
-Of what is in containers that is relied on which a test can see to: on entry the items of ``tuple[int, str]`` and the
-values of a TypedDict, and where they are read the classes of the items of a ``list[int]`` (``engine/control/tested_items``).
+A hint means exact classes, as specs do.  A hint that many classes fit (an abstract class, a protocol, an unbound type variable) means unknown.
+The types of items are relied on only where they can be tested: the items of ``tuple[int, str]`` and the values of a
+TypedDict on entry, the classes of the items of a ``list[int]`` where the items are read (``engine/control/tested_items``).
 """
 
 import functools
@@ -20,20 +20,20 @@ from hovis.lattice import Array as ArrayType
 
 _MODULES: Final = ("typing", "typing_extensions")
 _ALIASES: Final = (types.GenericAlias, types.UnionType)
-#: Classes whose items are hints, and nothing else.
+#: Modules of the generic classes whose arguments have to be hints.
 _CONTAINERS: Final = ("builtins", "collections")
 
 ADVICE: Final = "write hovis.const(…) around it if the object itself is a known value"
 
 
 def is_hint(value: object) -> bool:
-    """Is it a type hint?  (Classes are left aside.)"""
+    """Is value a type hint? (Classes do not count.)"""
     kind = type(value)
     return issubclass(kind, _ALIASES) or (kind.__module__ in _MODULES and not issubclass(kind, type))
 
 
 def of_hint(hint: object) -> Any:
-    """The spec that a hint or a class stands for; a spec itself.
+    """Return the spec that a hint or a class stands for; a spec is returned as it is.
 
     >>> of_hint(int | None), of_hint(tuple[int, str]), of_hint(list[int]), of_hint(typing.Literal["a", 1])
     (Int | None, (Int, Str), list[Int], OneOf('a', 1))
@@ -42,12 +42,12 @@ def of_hint(hint: object) -> Any:
 
 
 def of_class(cls: type) -> Any:
-    """The spec that a class stands for: exactly this class; what only subclasses can be instances of is unknown."""
+    """Return the spec that a class stands for: exactly this class, or unknown if only its subclasses have instances."""
     return _Reader(frozenset()).of_class(cls)
 
 
 class _Reader:
-    """A walk down a hint, inside of these aliases and typed dicts."""
+    """Converts a hint to a spec; ``inside`` has the ids of the aliases and typed dicts that are being expanded."""
 
     def __init__(self, inside: frozenset[int]) -> None:
         self.inside = inside
@@ -68,7 +68,7 @@ class _Reader:
     def of_class(self, cls: Any) -> Any:
         if typing.is_typeddict(cls):
             return self._of_typed_dict(cls)
-        # typing's own, such as IO, stand for classes that are not derived from them
+        # typing's own classes, such as IO, stand for classes that are not derived from them
         if cls.__module__ in _MODULES or inspect.isabstract(cls) or cls.__dict__.get("_is_protocol"):
             return ANY
         return Type(cls)
@@ -92,7 +92,7 @@ class _Reader:
         raise SpecError(f"the hint {said(hint)} says nothing of an argument: give the class, or hovis.Any")
 
     def _of_name(self, hint: Any, origin: Any, name: str | None) -> Any:
-        """Variables, new types, aliases and the like."""
+        """Return the spec of a type variable, a new type, an alias or another name."""
         if hasattr(type(origin), "__value__"):
             return self._of_alias(origin)
         if isinstance(hint, typing.NewType):
@@ -140,13 +140,13 @@ class _Reader:
         return self.of_class(origin)
 
     def _of_items(self, origin: Any, args: tuple[Any, ...]) -> Items | None:
-        """A builtin container of whose items the classes are told."""
+        """Return the spec of a builtin container whose item classes the hint gives, or None if it does not."""
         count = 2 if origin is dict else 1 if origin in (list, set, frozenset) else 0
         found = [self._classes(arg) for arg in args] if count and len(args) == count else [None]
         return None if None in found else Items(origin, found[-1], found[0] if count == 2 else None)  # type: ignore[arg-type]
 
     def _classes(self, arg: Any) -> AbstractValue | None:
-        """The classes that items may be of, if a hint tells all of them."""
+        """Return the classes that items may have, or None if the hint does not give all of them."""
         if arg is not None and not isinstance(arg, type) and not is_hint(arg):
             return None
         try:
@@ -171,7 +171,7 @@ class _Reader:
         return tuple([self.read(arg) for arg in args]) or Empty(tuple)
 
     def _of_typed_dict(self, cls: Any) -> Any:
-        """A dict of these values, if all of them have to be there, and in this order."""
+        """Return a dict of specs, in this order, if all keys are required; else the spec of any dict."""
         if id(cls) in self.inside or cls.__optional_keys__:
             return Type(dict)
         try:
@@ -183,7 +183,7 @@ class _Reader:
 
 
 def _either(specs: list[Any]) -> Any:
-    """One of these; as short as it can be said."""
+    """Return the spec of one of several kinds, in its shortest form."""
     found = specs[0]
     for spec in specs[1:]:
         found = found | spec if isinstance(found, AbstractValue) else Either((found, spec))
@@ -191,7 +191,7 @@ def _either(specs: list[Any]) -> Any:
 
 
 def _check(hint: Any, arg: Any) -> None:
-    """What is in a container is not relied on, but has to be a hint."""
+    """Raise SpecError if ``arg``, the type of a container's items, is not a hint. (It is not relied on here.)"""
     if not (arg is None or arg is Ellipsis or isinstance(arg, type | str | AbstractValue | Spec | Either) or is_hint(arg)):
         raise SpecError(f"{said(arg)} in the hint {said(hint)} says nothing of a class; {ADVICE}")
 
@@ -201,7 +201,7 @@ def _is_unpacked(arg: Any) -> bool:
 
 
 def _of_array(cls: type, args: tuple[Any, ...]) -> Any:
-    """An array whose dtype and rank are told; else any array."""
+    """Return the spec of an array with the dtype and rank of the hint, or of any array if it does not give them."""
     shape, dtype = args if len(args) == 2 else (Any, Any)
     scalar = next(iter(typing.get_args(dtype)), None)
     sizes = typing.get_args(shape) if typing.get_origin(shape) is tuple else (Ellipsis,)
@@ -225,7 +225,7 @@ def _size(hint: Any) -> int | None:
 
 
 def resolved(function: types.FunctionType, name: str) -> Any:
-    """What a parameter is annotated with.  Only this annotation is evaluated, if it is a text."""
+    """Return the annotation of a parameter, evaluated if it is a string. No other annotation is evaluated."""
     note = function.__annotations__[name]
     variables = getattr(function, "__type_params__", ())
     holder = types.SimpleNamespace(__annotations__={name: note}, __type_params__=variables)
@@ -236,7 +236,7 @@ def resolved(function: types.FunctionType, name: str) -> Any:
 
 
 def _around(function: types.FunctionType, variables: Iterable[Any]) -> Iterable[tuple[str, Any]]:
-    """The names of an annotation that are no globals: the variables around the function, and its type parameters."""
+    """Yield the names, with values, that an annotation may use besides globals: the variables around the function, and its type parameters."""
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
             yield name, cell.cell_contents

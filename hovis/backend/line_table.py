@@ -16,7 +16,7 @@ def _signed(out: bytearray, value: int) -> None:
 
 
 def locate(out: bytearray, units: int, previous: int, position: Position) -> int:
-    """Say of so many code units where they stand; gives the line that the next entry counts from."""
+    """Append the entries for this many code units at position to the line table out; return the line that the next entry is relative to."""
     line, end_line, column, end_column = position
     if units > 8:
         for _ in range((units - 1) // 8):
@@ -44,7 +44,7 @@ def locate(out: bytearray, units: int, previous: int, position: Position) -> int
 
 
 def one_position(units: int, first_line: int, position: Position) -> bytes:
-    """The line table of a code object all of whose instructions stand in one place."""
+    """Return the line table of a code object whose instructions all have the same position."""
     out = bytearray()
     locate(out, units, first_line, position)
     return bytes(out)

@@ -1,8 +1,8 @@
-"""A Function as the text of a Python function.
+"""Writing a Function as the text of a Python function.
 
-``structure`` says which statements stand inside of which, ``variables`` what has a name, ``expressions`` how an op is
-written.  Here they are put together: jumps become falling through, ``break`` and ``continue`` where that leads to the
-same place, and a variable that says where to go where not.
+``structure`` determines the nesting of statements, ``variables`` which values have a name, ``expressions`` how an op is
+written.  This module combines them: a jump becomes fallthrough, ``break`` or ``continue`` where that leads to the
+same place, and otherwise sets a variable that selects the place to continue at.
 """
 
 import ast
@@ -33,11 +33,11 @@ from hovis.passes.rewriting import copy
 
 
 class Source:
-    """The text of a function called ``name``, and what the names in it stand for that are no imports.
+    """The text of a function called ``name``, and the objects that the names in it stand for where these are not imports.
 
     definitions   the functions alone
-    imports       name → the module and what of it (None for all of it)
-    given         name → the object that has to be given
+    imports       name → the module and the name imported from it (None for the module itself)
+    given         name → the object that has to be supplied
     original      the name of the function that answers calls that do not fit, if the text does nothing else with it
     builtins      name → the builtin that the text means by it
     """
@@ -52,14 +52,14 @@ class Source:
         self.text = names.header() + definitions
 
     def load(self) -> Any:
-        """The function, made from the text; a traceback out of it shows the text's lines.
+        """Compile the text and return the function; a traceback out of it shows the text's lines.
 
-        Its builtins are those of the trace, whatever stands in their places meanwhile, or is put there later.
+        Its builtins are those at the time of the trace, even if they have been replaced since, or are replaced later.
         """
         file = f"<source of {self.name} {next(_loaded)}>"
         linecache.cache[file] = len(self.text), None, self.text.splitlines(keepends=True), file
         scope: dict[str, Any] = {**self.given, "__builtins__": {**vars(builtins), **self.builtins}}
-        with warnings_are("ignore"):  # what is folded may read as a mistake: ``None[0]``
+        with warnings_are("ignore"):  # folded code may look like a mistake to the compiler: ``None[0]``
             code = compile(self.text, file, "exec")
         exec(code, scope)
         return scope[self.name]
@@ -69,9 +69,9 @@ _loaded = itertools.count(1)
 
 
 def render(function: Function, namespace: Mapping[str, object], arrival: "Callable[[Names], Arrival] | None" = None) -> Source:
-    """The text of function and of the residual functions that it calls; known objects are called as in namespace.
+    """Write the text of function and of the residual functions that it calls; known objects are named as in namespace.
 
-    ``arrival`` makes the head of function; without one it takes its parameters as they are.
+    ``arrival`` builds the head of function; without it, function takes its parameters unchecked.
     """
     functions = callees(function)
     names = Names(namespace, functions)
@@ -88,7 +88,7 @@ def render(function: Function, namespace: Mapping[str, object], arrival: "Callab
 
 
 def copy_alone(function: Function) -> Function:
-    """A copy of function that still calls the others themselves."""
+    """Copy function without its callees: the copy calls the original Functions (and function itself where it is recursive)."""
     others = [one for one in callees(function) if one is not function]
     made = copy(function)
     back = dict(zip(callees(made)[1:], others, strict=True))
@@ -99,18 +99,18 @@ def copy_alone(function: Function) -> Function:
 
 
 class _Writer:
-    """Writes one Function."""
+    """Writes the statements of one Function."""
 
     def __init__(self, function: Function, names: Names) -> None:
         self.function = function
         self.names = names
         self.tree = structured(function)
         self.variables = Variables(function, names.reserved)
-        #: what stands behind calls that only raise
+        #: the blocks behind calls that always raise
         self.nowhere = {b.terminator.ok.block for b in function.blocks if isinstance(b.terminator, Invoke) and b.terminator.op.callee in _RAISING}
-        #: landings → the parameter that is what the except clause caught
+        #: landing → its param that holds the exception that the except clause caught
         self.caught = {edge.block: edge.block.params[k] for _, edge in error_edges(function) for k in caught_places(edge)}
-        #: the landings of the except clauses around what is being written
+        #: the landings of the except clauses around the code being written
         self.handled: list[Block] = []
         self._own: dict[str, str] = {}
 
@@ -132,7 +132,7 @@ class _Writer:
         return _function_def(name, arguments, body or [ast.Pass()])
 
     def own_name(self, wanted: str) -> str:
-        """A variable that is no value's; the same one each time."""
+        """Return the name of a variable that holds no value of the Function; the same name for each call with the same wanted name."""
         found = self._own.get(wanted)
         if found is None:
             taken = {*self.variables.names.values(), *self._own.values()}
@@ -142,7 +142,7 @@ class _Writer:
         return found
 
     def error_name(self, landing: Block) -> str | None:
-        """The variable of what an except clause caught, if anything asks for it."""
+        """Return the variable for the exception caught by the except clause at landing, or None if nothing reads it."""
         param = self.caught.get(landing)
         return self.variables.name(param) if param is not None and self.variables.uses.get(param) else None
 
@@ -160,7 +160,9 @@ class _Writer:
         return expressions.expression(op, self.write, self.names)
 
     def body(self, block: Block) -> list[ast.stmt]:
-        """The statements of a block; behind them, for a call that is watched, what its handler is given and the call."""
+        """Return the statements of a block. If it ends with an Invoke, these include the assignments to the params of its handler, followed by
+        the call.
+        """
         found: list[ast.stmt] = []
         for op in self.variables.statements(block):
             found += self.statement(op)
@@ -172,7 +174,7 @@ class _Writer:
     def statement(self, op: Op) -> list[ast.stmt]:
         target = self.variables.name(op) if self.variables.uses.get(op) else None
         if op.callee is ops.drop and op.args[0] in self.variables.nested:
-            return [ast.Expr(self.write(op.args[0]))]  # no variable holds it: it ends with the statement
+            return [ast.Expr(self.write(op.args[0]))]  # no variable holds the value: it is released at the end of the statement
         if op.callee is ops.drop and (op not in self.variables.last or op in self.variables.unsaid):
             return []
         if op.callee is handling_again:
@@ -183,7 +185,7 @@ class _Writer:
         return found
 
     def condition(self, cond: Operand) -> ast.expr:
-        """The expression for an exact bool that is only tested."""
+        """Return the expression for an exact bool that is used only as a condition."""
         while isinstance(cond, Op) and cond in self.variables.nested and cond.callee is bool and len(cond.args) == 1:
             cond = cond.args[0]
         if isinstance(cond, Op) and cond in self.variables.nested and cond.callee is operator.not_:
@@ -191,7 +193,9 @@ class _Writer:
         return self.write(cond)
 
     def moves(self, edge: Edge) -> list[ast.stmt]:
-        """Assignments to the parameters behind edge, in an order in which none is read too late."""
+        """Return the assignments to the params of the edge's target, ordered to overwrite no value that is still to be read; a cycle becomes one
+        tuple assignment.
+        """
         waiting: list[tuple[str, ast.expr, Operand]] = []
         for param, arg in zip(edge.block.params, edge.args, strict=True):
             nothing = isinstance(arg, Const) and arg.value is ops.UNBOUND and param in self.variables.unread
@@ -211,7 +215,7 @@ class _Writer:
         return found
 
     def end(self, block: Block) -> list[ast.stmt]:
-        """The block's Return or Raise."""
+        """Return the statements for the block's Return or Raise; none in a block behind a call that always raises."""
         end = block.terminator
         assert isinstance(end, Return | Raise)
         if block in self.nowhere:
@@ -225,12 +229,12 @@ class _Writer:
         return [ast.Raise(self.write(end.value), None)]
 
 
-#: Ops that never give a result.
+#: Ops that always raise.
 _RAISING: Final = (ops.raise_now, ops.raise_from, ops.raise_current, handling_again)
 
 
 def read_names(tree: ast.AST) -> set[str]:
-    """The names that are read in an expression."""
+    """Return the names that an expression reads."""
     return {item.id for item in ast.walk(tree) if isinstance(item, ast.Name)}
 
 

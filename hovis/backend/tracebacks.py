@@ -1,8 +1,8 @@
-"""Tracebacks out of residuals: the frames of inlined functions are put back.
+"""Repair of tracebacks out of residuals: insert the frames of inlined functions.
 
-A residual is one code object, that of the outermost user function.  When an exception passes, a table tells for the
-raising instruction which inlined calls it stood in; for each an entry is inserted into the traceback, over a frame
-whose code has the right file, name and lines.  Entries of hovis' own helpers are taken out.
+A residual is one code object, that of the outermost user function.  When an exception passes through it, a table maps the
+raising instruction to the inlined calls around it; for each of them an entry is inserted into the traceback, with a frame
+whose code has the right file, name and lines.  Entries of hovis' own helpers are removed.
 """
 
 import bisect
@@ -16,10 +16,10 @@ from hovis.backend.line_table import one_position
 from hovis.ir.model import Location
 from hovis.ir.operations import PACKAGE, PACKAGES
 
-#: What the helpers in hovis.ir.operations compile on the way.
+#: File names of the code that helpers in hovis.ir.operations compile temporarily.
 _SCRATCH: Final = frozenset({"<string>", "<match>"})
 
-#: Stands in the constants of the code of every frame that was put back.
+#: Marker in the constants of the code of every inserted frame.
 _PUT_BACK: Final = "hovis: an inlined call"
 
 
@@ -31,7 +31,7 @@ _getframe: Final = sys._getframe
 
 
 def outline(location: Location | None) -> tuple[Location, ...]:
-    """The location's chain without what lies in hovis itself, outermost first."""
+    """Return the call chain of location without the places inside hovis itself, outermost first."""
     if location is None:
         return ()
     return tuple(at for at in location.chain() if not at.file.startswith(PACKAGE))[::-1]
@@ -51,7 +51,9 @@ def _stub_code(file: str, function: str, first_line: int, position: tuple[int | 
 
 
 def _scope(file: str, frame: FrameType) -> dict[str, object]:
-    """The globals of code that stands in a file: where its lines are looked for, and names like one that is missing."""
+    """Return the globals for code of the given file (empty if no loaded module has that file). Tracebacks look there for source lines, and for
+    names similar to a missing one.
+    """
     if frame.f_code.co_filename == file:
         return frame.f_globals
     module = sys.modules.get(_home(file))
@@ -60,29 +62,29 @@ def _scope(file: str, frame: FrameType) -> dict[str, object]:
 
 @functools.lru_cache(maxsize=1024)
 def _home(file: str) -> str:
-    """The name of the module that is loaded from a file."""
+    """Return the name of the loaded module whose ``__file__`` is file, or an empty string."""
     found = (name for name, module in list(sys.modules.items()) if getattr(module, "__dict__", {}).get("__file__") == file)
     return next(found, "")
 
 
 class _Inlined:
-    """An inlined call that stands in tracebacks of one residual."""
+    """An inlined call that appears in the tracebacks of one residual."""
 
     __slots__ = ("at", "line", "stub")
 
     def __init__(self, at: Location) -> None:
         self.at = at
         self.line = at.first_line if at.line is None else at.line
-        #: makes frames that say ``at``
+        #: generator function whose frames have the location ``at``
         self.stub: FunctionType | None = None
 
     def entry(self, rest: TracebackType | None, frame: FrameType) -> TracebackType:
-        """A traceback entry, put in by the residual with that frame."""
+        """Create the traceback entry of this call, followed by rest; frame is that of the residual."""
         watching = sys.gettrace()
         if watching is not None:
-            # a debugger is not to see how the frame comes about
+            # hide the creation of the frame from a debugger
             sys.settrace(None)
-        # the frame of a generator has no caller: that of a function would keep these frames alive, and the exception with them
+        # a generator's frame has no caller; a function's frame would keep its callers' frames alive, and with them the exception
         made = (self.stub or self._stub(frame))().gi_frame
         if watching is not None:
             sys.settrace(watching)
@@ -102,18 +104,18 @@ def _put_back(code: CodeType) -> bool:
 
 
 class Tracebacks:
-    """Called by a residual with an exception that passes through it: repairs the traceback in place."""
+    """Listener that a residual calls with each exception that passes through it; repairs the traceback in place."""
 
     __slots__ = ("chains", "starts")
 
     def __init__(self) -> None:
-        #: offsets in bytes where the inlined calls change, and from there on: has the residual an entry of its own, and
-        #: what are the calls, outermost first
+        #: offsets in bytes where the inlined calls change; ``chains``, from each offset on: does the residual have an entry of its own,
+        #: and the inlined calls, outermost first
         self.starts: list[int] = []
         self.chains: list[tuple[bool, tuple[_Inlined, ...]]] = []
 
     def fill(self, offsets: list[int], places: list[object], chain: Callable[[object], tuple[bool, tuple[Location, ...]]]) -> None:
-        """Remember which instruction stands where."""
+        """Record which inlined calls surround each instruction; chain gives them for the place of an instruction."""
         last: object = self
         for offset, place in zip(offsets, places, strict=False):
             if place is not last:
@@ -123,13 +125,15 @@ class Tracebacks:
                 self.chains.append((shown, tuple(map(_Inlined, calls))))
 
     def __call__(self, exception: BaseException) -> None:
-        """The residual's own entries stand first, those of what it called (or put back earlier) behind."""
+        """Repair the traceback of exception, and of its causes or contexts that were caught in the same frame. The residual's own entries stand
+        first, followed by those of the functions it called and those that were inserted earlier.
+        """
         frame = _getframe(1)
         trace = exception.__traceback__
         if trace is None or trace.tb_frame is not frame:
             return
         exception.__traceback__ = self._repair(trace, frame)
-        # what was caught here on the way may never have been looked at so far
+        # exceptions that were caught here before may not have been repaired yet
         at = exception.__cause__ or exception.__context__
         seen = {id(exception)}
         while at is not None and id(at) not in seen:
@@ -141,7 +145,7 @@ class Tracebacks:
             at = at.__cause__ or at.__context__
 
     def _repair(self, trace: TracebackType, frame: FrameType) -> TracebackType | None:
-        """The traceback with the entries of this frame set right; those that have been are told by an odd offset."""
+        """Return the traceback with the entries of this frame corrected. An entry that has been corrected already has an odd ``tb_lasti``."""
         first: TracebackType | None = trace
         before: TracebackType | None = None
         at: TracebackType | None = trace
@@ -160,7 +164,9 @@ class Tracebacks:
         return first
 
     def _right(self, at: TracebackType) -> tuple[TracebackType | None, TracebackType | None]:
-        """An entry with those of the inlined calls behind it; without itself, where it is none of the user's.  And the last one of these."""
+        """Replace one entry by its correct ones: the entry itself (unless its place is not in user code), followed by those of the inlined
+        calls. Return the new chain and the last correct entry (None if there is none).
+        """
         rest = at.tb_next if at.tb_next is None else _without_helpers(at.tb_next)
         frame = at.tb_frame
         shown, chain = self.chains[bisect.bisect_right(self.starts, at.tb_lasti) - 1]
@@ -175,7 +181,9 @@ class Tracebacks:
 
 
 class Trim:
-    """Called with an exception that is caught in an inlined call: the calls around that are not in its traceback (yet)."""
+    """Listener called with an exception that is caught in an inlined call: removes the entries of the surrounding calls, which are not in its
+    traceback (yet).
+    """
 
     __slots__ = ("count",)
 
@@ -192,7 +200,7 @@ class Trim:
 
 
 class Untrim:
-    """Called with an exception that leaves inlined calls: those that it passes stand in its traceback now."""
+    """Listener called with an exception that leaves inlined calls: adds the entries of the calls that it passes to its traceback."""
 
     __slots__ = ("chain",)
 
@@ -208,7 +216,7 @@ class Untrim:
 
 
 def hide() -> None:
-    """The exception that is being handled loses the entries of hovis itself in front; a bare raise adds none."""
+    """Remove the leading entries of hovis itself from the traceback of the exception that is being handled; a bare ``raise`` adds none."""
     exception = sys.exception()
     assert exception is not None
     trace = exception.__traceback__
@@ -218,7 +226,7 @@ def hide() -> None:
 
 
 def _without_helpers(trace: TracebackType | None) -> TracebackType | None:
-    """What comes behind the entries of hovis itself."""
+    """Return the part of the traceback after the leading entries of hovis itself."""
     inside = False
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename

@@ -1,1 +1,1 @@
-"""Floor 0: what everything else stands on, and what knows nothing of programs: trees, locks, signals, deadlines, files."""
+"""Floor 0, the lowest layer, which knows nothing of traced programs: trees, locks, signals, deadlines, files."""

@@ -1,7 +1,7 @@
-"""Objects of the caller's that are adopted: for as long as a function runs they are objects of the trace, and nobody else's.
+"""Adopted objects: objects of the caller that, while a function runs, are objects of the trace and of nobody else.
 
-A program that is given such objects takes what is in them, and gives what has become of it: it stores into nothing that
-is not its own, so that it can be compiled.  Who calls it puts what has changed into the real objects.
+A program that gets adopted objects takes their contents as inputs and returns their final contents: it never stores into
+an object that is not its own, so it can be compiled.  Its caller stores the changes into the real objects.
 """
 
 from collections.abc import Callable
@@ -11,14 +11,14 @@ from typing import Any
 
 @dataclass(frozen=True, eq=False)
 class Adopted:
-    """Arguments as a graph.  A part of it is one of these:
+    """Arguments as a graph. Each part of it is one of these:
 
     ("leaf", k)                 the k-th leaf
     ("known", value)
     ("tuple", class, parts)
-    ("object", k)               the k-th object, wherever it stands
+    ("object", k)               the k-th object; the same object may occur in several places
 
-    objects   of each object kind (list, dict, set, instance), class, keys, parts
+    objects   for each object: its kind (list, dict, set, instance), class, keys and parts
     positional, named   the arguments
     """
 
@@ -28,17 +28,17 @@ class Adopted:
 
 
 def adopt(graph: Adopted, leaves: tuple[Any, ...]) -> Any:
-    """The arguments of a graph: positional ones, those by name, and all objects.  The engine makes them of its own."""
+    """Build the arguments of a graph: the positional ones, those by name, and all objects. The engine creates the objects as its own."""
     raise AssertionError("objects are adopted in a trace")
 
 
 def release(objects: tuple[Any, ...], wholes: tuple[Any, ...]) -> Any:
-    """Keys and parts of each adopted object, which is the real one (of wholes) from here on."""
+    """Return the keys and parts of each adopted object, which is the real one (of wholes) from here on."""
     raise AssertionError("objects are adopted in a trace")
 
 
 def program(fn: Callable[..., Any], graph: Adopted, wholes: tuple[Any, ...], leaves: tuple[Any, ...]) -> Any:
-    """What fn gives for the arguments of a graph, and what it has made of its objects."""
+    """Call fn with the arguments of a graph; return its result and the final contents of the graph's objects."""
     args, named, objects = adopt(graph, leaves)
     result = fn(*args, **named)
     return result, release(objects, wholes)

@@ -1,8 +1,8 @@
-"""How long tracing may take: what a first call does besides running the function ends within some seconds.
+"""Time limits of tracing: what a first call does besides running the function ends within a few seconds.
 
-They are seconds that the thread itself has worked (``time.thread_time``): how busy the machine is, and what other threads
-do, does not change what is compiled.  Whatever may take long calls :func:`check` now and then; when the time is up it raises
-:class:`OutOfTime`, here and at each later call, until all that was begun within the bound has been left.
+The limit counts CPU time of the thread itself (``time.thread_time``), so the load of the machine and the work of other
+threads do not change what is compiled.  Code that may take long calls :func:`check` regularly; when the time is up, it raises
+:class:`OutOfTime`, and again at each later call, until everything that was begun within the limit has been left.
 """
 
 import math
@@ -16,18 +16,18 @@ from typing import Final
 
 from hovis.base import interrupts, once
 
-#: Seconds that a first call of a jitted function may take, where nothing else is said.
+#: Default limit for the first call of a jitted function, in seconds.
 SECONDS: Final = 2.0
-#: Who asks for a trace by name waits so many times as long.
+#: Factor by which the limit is longer for a trace that the user asks for explicitly.
 ASKED_FOR: Final = 10
 VARIABLE: Final = "HOVIS_TRACE_SECONDS"
 
-#: What time it is for this thread.
+#: The clock: CPU time of this thread, in seconds.
 clock: Callable[[], float] = time.thread_time
 
 
 class OutOfTime(Exception):
-    """Tracing has taken as long as it may; the argument says how long that is, in words."""
+    """Raised when tracing has used up its time; the argument says in words how long that is."""
 
 
 class _Mine(threading.local):
@@ -40,7 +40,7 @@ _unread: Final[set[str]] = set()
 
 
 def default() -> float:
-    """What the environment variable says, or SECONDS."""
+    """Return the limit that the environment variable sets, or SECONDS."""
     text = os.environ.get(VARIABLE, "").strip()
     try:
         found = float(text or SECONDS)
@@ -58,18 +58,20 @@ def _unasked() -> float | None:
     return None
 
 
-#: How many seconds the options in force allow for, if they say so; set by who keeps these.
+#: Returns the limit in seconds that the options in force set, or None; replaced by the module that keeps the options.
 asked: Callable[[], float | None] = _unasked
 
 
 def limit(times: float = 1) -> float:
-    """How many seconds of work something may take: where the options in force say nothing, so many times what a first call may."""
+    """Return how many seconds of work something may take: what the options in force say, or else the limit of a first call multiplied by
+    ``times``.
+    """
     found = asked()
     return default() * times if found is None else found
 
 
 def check() -> None:
-    """Raise OutOfTime if the time is up; signals that have arrived are heard of."""
+    """Raise OutOfTime if the time is up; also handle the signals that have arrived."""
     once.step()
     if interrupts.waiting:
         interrupts.check()
@@ -79,20 +81,20 @@ def check() -> None:
 
 
 def why() -> str:
-    """What to say of something that was left because the time is up."""
+    """Return the reason to report for something that was abandoned because the time is up."""
     return _mine.why
 
 
 def left() -> float:
-    """How many seconds there are."""
+    """Return the number of seconds that are left."""
     return _mine.end - clock()
 
 
 @contextmanager
 def within(seconds: float, before: str = "") -> Iterator[None]:
-    """What is done within takes so many seconds of this thread at most, and no longer than what is around it.
+    """Limit the work of this thread in the enclosed block to so many seconds, and to the limit of any block around it.
 
-    before: what has taken so long that there are no more
+    before: describes earlier work that has used up the time, for the message
     """
     end, outer = clock() + seconds, (_mine.end, _mine.why)
     if end < _mine.end:
@@ -106,7 +108,7 @@ def within(seconds: float, before: str = "") -> Iterator[None]:
 
 @contextmanager
 def unbounded() -> Iterator[None]:
-    """What is done within does not count, and ends by itself."""
+    """Exempt the enclosed block from the limit: its time does not count. The block must end without one."""
     start, end = clock(), _mine.end
     _mine.end = math.inf
     try:

@@ -1,7 +1,7 @@
-"""Files that are written whole or not at all, and Python files that are run as they are now.
+"""Atomic writing of files, and running of Python files from their current text.
 
-Writing goes through a new file beside the old one, which takes its place at once: a full device, a signal or a second writer leaves the old content.
-Running reads the text itself: the cache of bytecode is keyed by whole seconds and sizes, and gives an older text where a file was written twice in a second.
+Writing creates a new file beside the old one and renames it over that one: a full device, a signal or a second writer keeps the old content intact.
+Running compiles the text itself: CPython's bytecode cache is keyed by whole seconds and sizes, and returns old code if a file was written twice in a second.
 """
 
 import contextlib
@@ -20,13 +20,13 @@ from hovis.errors import WriteError
 
 
 def write(path: "str | os.PathLike[str]", data: bytes, sources: Iterable[str] = ()) -> None:
-    """Give a file this content, whole or not at all.
+    """Write data to a file atomically: whole or not at all.
 
-    A link stays, and the file that it names is written.  A file that is there keeps its permissions.  What is no file (a pipe, a terminal,
-    ``/dev/null``) is written to as it is.
+    A symbolic link stays, and the file that it points to is written.  An existing file keeps its permissions.  Anything that is no regular file (a pipe,
+    a terminal, ``/dev/null``) is written to directly.
 
-    sources   files that must not be written over
-    WriteError if the file is one of the sources, by whatever name; OSError, with the path, if it can't be written: then it is as it was.
+    sources   files that must not be overwritten
+    Raises WriteError if the file is one of the sources, under any name; OSError, with the path, if it can't be written: then it is unchanged.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -58,7 +58,7 @@ def _stat(path: "str | os.PathLike[str]") -> os.stat_result | None:
 
 
 def _same(about: os.stat_result, sources: Iterable[str]) -> Iterator[str]:
-    """The sources that are this file."""
+    """Yield the sources that are the file with the status ``about``."""
     for source in sources:
         with contextlib.suppress(OSError, ValueError):
             if os.path.samestat(about, os.stat(source)):
@@ -66,9 +66,9 @@ def _same(about: os.stat_result, sources: Iterable[str]) -> Iterator[str]:
 
 
 def _exchange(path: str, data: bytes, about: os.stat_result | None) -> None:
-    """Put a new file in the place of an old one."""
+    """Replace the file at path by a new one that contains data."""
     if about is not None and not os.access(path, os.W_OK):
-        os.close(os.open(path, os.O_WRONLY))  # raises what writing would have raised
+        os.close(os.open(path, os.O_WRONLY))  # raises the error that writing would have raised
     made = os.path.join(os.path.dirname(path), f".hovis-{secrets.token_hex(8)}")
     handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
@@ -96,22 +96,22 @@ def _like(handle: int, about: os.stat_result) -> None:
 
 
 class _Text(importlib.machinery.SourceFileLoader):
-    """Runs a file as it is now, and keeps no bytecode of it."""
+    """Loads a Python file from its current text, without a cache of its bytecode."""
 
     def get_code(self, fullname: str) -> types.CodeType:
         data = self.get_data(self.path)
         text = importlib.util.decode_source(data)
-        # what is shown of it later is what was run, whatever becomes of the file
+        # tracebacks show the text that was run, even if the file changes later
         linecache.cache[self.path] = len(text), None, text.splitlines(keepends=True), self.path
         code: types.CodeType = self.source_to_code(data, self.path)
         return code
 
 
 def run(path: "str | os.PathLike[str]", name: str, listed: bool = False) -> types.ModuleType:
-    """The module of this name that a Python file makes, run from its text as it is now.
+    """Run a Python file from its current text, and return the module of this name that it makes.
 
-    listed   is it among ``sys.modules`` while it runs, and afterwards if it has not raised?
-    OSError if the file can't be read, SyntaxError if it is no Python, and what running it raises.
+    listed   is the module in ``sys.modules`` while it runs, and afterwards if it has not raised?
+    Raises OSError if the file can't be read, SyntaxError if it is not Python, and anything that running it raises.
     """
     file = os.path.abspath(path)
     loader = _Text(name, file)

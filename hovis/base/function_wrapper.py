@@ -1,6 +1,7 @@
-"""What stands for a function, and behaves as functions do: it has names and a docstring, is bound to instances, and is pickled by its name.
+"""Wrappers: callables that stand for a function and behave like one. They have names and a docstring, bind to instances, and are pickled by
+name.
 
-What a wrapper itself needs is in slots: ``functools.wraps`` copies all that is in ``__dict__`` from one function to another.
+A wrapper keeps its own data in slots, because ``functools.wraps`` copies the whole ``__dict__`` from one function to another.
 """
 
 import functools
@@ -13,7 +14,7 @@ _COPIED: Final = frozenset({*functools.WRAPPER_ASSIGNMENTS, "__wrapped__"})
 
 
 class _Asked:
-    """An attribute that is what ``of`` says of it, as long as it was not given another value."""
+    """A descriptor: the attribute is ``of(wrapper)``, unless the wrapper was given another value for it."""
 
     def __init__(self, of: Callable[["Wrapper"], Any]) -> None:
         self.of = of
@@ -28,7 +29,7 @@ class _Asked:
 
 
 def _of_function(name: str) -> _Asked:
-    """What functions have, as the function has it for which a wrapper stands."""
+    """Make a descriptor for an attribute of functions, read from the function that the wrapper stands for."""
 
     def of(made: "Wrapper") -> Any:
         fn = made.made_from()
@@ -40,7 +41,7 @@ def _of_function(name: str) -> _Asked:
 
 
 class Held:
-    """A known object that is compared by identity; it lives as long as what it is compared for."""
+    """A known object that is compared by identity; the key that contains it keeps it alive."""
 
     __slots__ = ("value",)
 
@@ -58,7 +59,7 @@ class Held:
 
 
 class Alike:
-    """What decides what calls of a wrapper do: equal for wrappers of which one is as good as the other."""
+    """Key for the behavior of the calls of a wrapper: equal for wrappers that are interchangeable."""
 
     __slots__ = ("parts", "value")
 
@@ -67,7 +68,7 @@ class Alike:
         self.parts = type(value), *map(_told, value.made_of() or (value,))
 
     def kept(self) -> "Alike":
-        """The same, whatever is said of the wrapper from now on."""
+        """Return an equal key that later changes of the wrapper do not affect."""
         made = Alike.__new__(Alike)
         made.value, made.parts = self.value.calls_alike(), self.parts
         return made
@@ -83,7 +84,7 @@ class Alike:
 
 
 def _told(part: Any) -> Any:
-    """What a wrapper is made of, as something that is equal for the same."""
+    """Convert a component of a wrapper to a key that is equal for equal components."""
     kind = type(part)
     if kind is tuple:
         return tuple([_told(one) for one in part])
@@ -95,41 +96,45 @@ def _told(part: Any) -> Any:
 
 
 class Wrapper:
-    """A callable that is made of a function: ``made_from()``."""
+    """A callable that is made of a function, ``made_from()``."""
 
-    # no __getattr__, which would slow down all reads of attributes
+    # no __getattr__: it would slow down every attribute access
     __slots__ = ()
-    #: is it known by itself, as functions are?
+    #: is it a known value by identity, as functions are?
     by_itself = True
-    #: does it print by the function's name?
+    #: does it print under the name of the function?
     goes_by_name = True
     if TYPE_CHECKING:
-        # in its dictionary, but for what is made in a trace
+        # it is in the instance's dictionary, except for wrappers that are made in a trace
         __qualname__: str
-    # what inspect asks for to take something for a function (inspect._signature_is_functionlike)
+    # the attributes by which inspect recognizes a function (inspect._signature_is_functionlike)
     __code__ = _of_function("__code__")
     __defaults__ = _of_function("__defaults__")
     __kwdefaults__ = _of_function("__kwdefaults__")
 
     @property
     def naming(self) -> str:
-        """How it is named after the function."""
+        """The format string that makes its name from the name of the function."""
         return "{}"
 
     def is_told(self, is_known: Callable[[Any], bool]) -> bool:
-        """Is it known by what it is made of, so that another one that is made of the same is as good?  is_known: is a value told from others?"""
+        """Is the wrapper identified by its components, so that another one with the same components is interchangeable? is_known: can a value be
+        distinguished from others?
+        """
         return False
 
     def made_of(self) -> tuple[Any, ...] | None:
-        """All that decides what its calls do, where one that is made of the same is as good; None: it is known by itself, or by its attributes."""
+        """Return the components that determine its calls, if wrappers with equal components are interchangeable; None if it is identified by
+        itself, or by its attributes.
+        """
         return None
 
     def calls_alike(self) -> Any:
-        """What does what it does now, whatever is said of it later."""
+        """Return a wrapper that keeps the present behavior of this one, even if this one gets other rules later."""
         return self
 
     def made_from(self) -> Any:
-        """The function that it is made of."""
+        """Return the function that it is made of."""
         return self.fn  # type: ignore[attr-defined]
 
     @_Asked
@@ -150,17 +155,17 @@ class Wrapper:
         return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """By its name, where it is found by that; else by what it was made of."""
+        """Pickle by name if the name leads to this object; else by what it is made of."""
         name = str(getattr(self, "__qualname__", self.__name__))
         return name if _found(self, name) else self.made_again(name)
 
     def made_again(self, name: str) -> Any:
-        """As ``__reduce_ex__``, of one that is not found by its name."""
+        """As ``__reduce_ex__``, for a wrapper that is not found by its name."""
         return name
 
 
 def _found(made: object, qualname: str) -> bool:
-    """Is it what its module has by this name?"""
+    """Is ``made`` the object that its module has under this qualified name?"""
     found: Any = sys.modules.get(getattr(made, "__module__", None) or "")
     for name in qualname.split("."):
         found = getattr(found, name, None)
@@ -168,12 +173,14 @@ def _found(made: object, qualname: str) -> bool:
 
 
 def _name_of(fn: Any, name: str) -> str:
-    """By which name fn goes; that of its class, if it has none."""
+    """Return the name of fn, or of its class if it has none."""
     return getattr(fn, name, None) or type(fn).__name__
 
 
 def take_names(made: Any, fn: Any) -> None:
-    """Give made the names, the docstring and the attributes of fn, as ``functools.wraps`` does; not in a trace, where nobody sees them."""
+    """Copy the names, the docstring and the attributes of ``fn`` to ``made``, as ``functools.wraps`` does. Not used in a trace, where nobody
+    sees them.
+    """
     own: dict[str, Any] = {}
     for name in functools.WRAPPER_ASSIGNMENTS:
         try:

@@ -1,7 +1,7 @@
-"""The collector of garbage, while hovis works.
+"""Less frequent garbage collection while hovis works.
 
-A trace makes many objects that live as long as it does.  Looking through them for garbage every few hundred objects takes
-a third of the time and finds nothing, so meanwhile the collector is asked to look less often; never, where it is off.
+A trace makes many objects that live as long as it does.  Searching them for garbage every few hundred objects takes
+a third of the time and finds nothing, so meanwhile the collector runs less often; if it is off, it stays off.
 """
 
 import gc
@@ -12,9 +12,9 @@ from typing import Final
 
 from hovis.base import interrupts, once
 
-#: New objects before the collector looks.
+#: Number of new objects before the collector runs (threshold of generation 0).
 PATIENCE: Final = 50_000
-#: Looks among the younger objects before all are looked at: of a large trace that takes seconds, each time.
+#: Number of collections of the young objects before a full collection, which takes seconds for a large trace, each time.
 RARELY: Final = 1_000
 
 _lock: Final = once.lock()
@@ -24,7 +24,9 @@ _before = _meanwhile = gc.get_threshold()
 
 @contextmanager
 def seldom() -> Iterator[None]:
-    """Within, garbage is collected less often; the last one who leaves puts the thresholds back, if they are still these.  Signals wait."""
+    """Collect garbage less often in the enclosed block. The last block to end restores the thresholds, unless somebody has changed them. Signals
+    wait.
+    """
     with interrupts.AtWork():
         yield from _seldom()
 
@@ -44,11 +46,11 @@ def _seldom() -> Iterator[None]:
         try:
             _leave(counted)
         finally:
-            _leave(counted)  # what another thread sets may have arrived in the midst of it
+            _leave(counted)  # an exception set by another thread may have interrupted the first call
 
 
 def _leave(counted: list[None]) -> None:
-    """Put the thresholds back, once."""
+    """Restore the thresholds at the end of the last block; a second call with the same ``counted`` does nothing."""
     global _at_work
     with _lock:
         if counted:
@@ -59,7 +61,7 @@ def _leave(counted: list[None]) -> None:
 
 
 def _alone() -> None:
-    """In the child of a fork nobody is at work: those who were have stayed behind."""
+    """Reset the state in the child of a fork, where the threads that were at work do not exist."""
     global _at_work
     if _at_work and gc.get_threshold() == _meanwhile:
         gc.set_threshold(*_before)

@@ -1,11 +1,11 @@
-"""Hints: what a program may tell hovis.  None is needed; outside of a trace each is nothing at all.
+"""Hints that a program may give to hovis. None is required, and outside of a trace none has an effect.
 
-    static(x)        x is to be known here: what constants meet in it are told apart
-    dynamic(x)       x is not to be known from here on, even if it is
-    unroll(items)    each round of the loop over items is a place of its own
+    static(x)        x should be known here: paths with different constants in it are not merged
+    dynamic(x)       x is treated as unknown from here on, even if it is known
+    unroll(items)    the loop over items is unrolled: each iteration is a program point of its own
     @boundary        calls of the function stay calls
 
-They change how a residual looks and how long it takes to make, never what it does.
+They change the form of a residual and the time that it takes to make it, never its meaning.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,12 +18,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def static(value: T) -> T:
-    """value; while tracing hovis does whatever it can that it is known here.
+    """Return value; while tracing, hovis does whatever it can to know it here.
 
-    value   anything; it is given back as it is, also where nothing is traced
+    value   anything; it is returned unchanged, also outside of a trace
 
-    Constants that would meet in it are told apart, a bool is decided, and under ``hovis.jit`` a number of the arguments is part
-    of the key.  What is not known and can't be is left as it is, and ``hovis.explain`` says so; under
+    Paths on which it has different constants are not merged, both values of a bool are followed separately, and under ``hovis.jit`` a number among
+    the arguments becomes part of the key.  A value that can't be known stays unknown, and ``hovis.explain`` reports it; under
     ``options(strict=True)`` it raises TraceError.
 
     >>> def scaled(x, steps):
@@ -36,9 +36,9 @@ def static(value: T) -> T:
 
 
 def dynamic(value: T) -> T:
-    """value; from here on hovis takes it for unknown, so that nothing is specialized for it.
+    """Return value; from here on hovis treats it as unknown, and specializes nothing for it.
 
-    value   anything; it is given back as it is, also where nothing is traced.  Raises nothing.
+    value   anything; it is returned unchanged, also outside of a trace.  Raises nothing.
 
     >>> def total(x, n):
     ...     for k in range(dynamic(n)):
@@ -51,9 +51,9 @@ def dynamic(value: T) -> T:
 
 
 def unroll(items: Iterable[T]) -> Iterable[T]:
-    """items; a ``for`` over it is unrolled, however long it is, if what it goes over is known.
+    """Return items; a ``for`` over it is unrolled, however long it is, if what it iterates over is known.
 
-    items   an iterable; it is given back as it is, also where nothing is traced.  Raises nothing.
+    items   an iterable; it is returned unchanged, also outside of a trace.  Raises nothing.
 
     >>> [k * k for k in unroll(range(4))]
     [0, 1, 4, 9]

@@ -1,13 +1,14 @@
-"""Signals, and exceptions that other threads set, that arrive while hovis traces or compiles.
+"""Handling of signals, and of exceptions that other threads set, that arrive while hovis traces or compiles.
 
-A handler of the user's may raise, at any instruction of the main thread.  In the midst of a trace that would leave tables half filled, or be
-taken for something that a folded operation has raised.  So what handlers there are wait meanwhile for a place where nothing is under way, at
-most a second; what one raises there goes past all handlers of hovis's own, to the caller.
+A signal handler of the user may raise at any instruction of the main thread.  During a trace, that would leave tables half filled, or the exception
+would be taken for one that a folded operation has raised.  So signal handlers are deferred, for at most a second, to a point where nothing is in
+progress; an exception that one raises there passes all exception handlers of hovis and reaches the caller.
 
-An exception that another thread sets (``PyThreadState_SetAsyncExc``) can't be kept waiting.  It is told by where it is raised, and goes the same way.
+An exception that another thread sets (``PyThreadState_SetAsyncExc``) can't be deferred.  It is recognized by where it is raised, and reaches the caller
+in the same way.
 """
 
-import _signal  # type: ignore[import-not-found]  # as signal, but for enumerations, which take their time
+import _signal  # type: ignore[import-not-found]  # the module signal without its enumerations, which are slow
 import dis
 import os
 import signal
@@ -19,11 +20,11 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, Final
 
-#: Seconds after which a signal that comes once more is not kept waiting, whatever is under way.
+#: Seconds for which signals may wait; the handlers run at once if another signal arrives later than that, whatever is in progress.
 PATIENCE: Final = 1.0
 
 _SIGNALS: Final = range(1, signal.NSIG)
-#: Signals that have arrived, and when the first of them did; the handlers that wait, by signal; how often hovis is at work.
+#: Signals that have arrived, and the time of the first; the deferred handlers, by signal; the number of active ``AtWork`` blocks.
 waiting: list[int] = []
 _since = 0.0
 _handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
@@ -31,7 +32,7 @@ _at_work = 0
 
 
 class _Mine(threading.local):
-    #: where hovis is at work in this thread; what has ended is not, however it was left
+    #: the active ``AtWork`` blocks of this thread; weak, so that one that was left without ``__exit__`` does not count
     inside: "list[weakref.ref[AtWork]]" = []  # noqa: RUF012 (it is never changed in place)
 
 
@@ -39,7 +40,7 @@ _mine: Final = _Mine()
 
 
 class Interrupted(BaseException):
-    """A handler of a signal has raised ``error``, or another thread has set it, where hovis was at work."""
+    """Carries ``error``, which a signal handler raised or another thread set while hovis was at work, past all handlers of hovis."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(error)
@@ -47,10 +48,10 @@ class Interrupted(BaseException):
 
 
 def _arrived(signum: int, frame: FrameType | None) -> None:
-    """A signal has arrived: it is noted, while hovis is at work."""
+    """Record a signal that arrives while hovis is at work; call its handler at once otherwise, or if the signals have waited for too long."""
     global _since
     if not _at_work:
-        # the handler itself is not back in its place yet
+        # the original handler has not been restored yet
         _handlers[signum](signum, frame)
         return
     now = time.monotonic()
@@ -62,7 +63,7 @@ def _arrived(signum: int, frame: FrameType | None) -> None:
 
 
 def check(frame: FrameType | None = None) -> None:
-    """Call the handlers that wait; Interrupted if one raises."""
+    """Call the waiting signal handlers; raise Interrupted if one of them raises."""
     while waiting and threading.get_ident() == threading.main_thread().ident:
         signum = waiting.pop(0)
         try:
@@ -72,19 +73,19 @@ def check(frame: FrameType | None = None) -> None:
 
 
 def let_through(error: BaseException) -> None:
-    """Raise Interrupted if an exception that was caught is nothing that was raised by what is done, but was set by another thread."""
+    """Raise Interrupted if a caught exception was set by another thread, not raised by the work of this one."""
     if _mine.inside and is_from_outside(error):
         raise Interrupted(error) from None
 
 
-#: Where CPython looks for what other threads have set: these instructions raise nothing by themselves, or what the C code raises that they call.
+#: Instructions at which CPython checks for exceptions set by other threads: they raise none themselves, except those of the C code that they call.
 _LOOKING: Final = ("RESUME", "JUMP_BACKWARD", "POP_JUMP_BACKWARD", "CALL", "PRECALL")
-#: What C code raises without arguments.
+#: Exceptions that C code raises without arguments.
 _BARE: Final = (StopIteration, StopAsyncIteration, GeneratorExit, MemoryError, RecursionError)
 
 
 def is_from_outside(error: BaseException) -> bool:
-    """Was an exception set by another thread?  It has no arguments then, and is raised where CPython looks for such."""
+    """Was an exception set by another thread? It then has no arguments, and is raised at an instruction where CPython looks for such exceptions."""
     at = error.__traceback__
     if error.args or at is None or isinstance(error, _BARE):
         return False
@@ -94,7 +95,9 @@ def is_from_outside(error: BaseException) -> bool:
 
 
 def _call_all(signums: list[int], frame: FrameType) -> None:
-    """Call the handlers of these signals, whatever those before them raise: the last that is raised is what the caller gets, behind the others."""
+    """Call the handlers of all these signals, whatever earlier ones raise. The caller gets the last exception that is raised; the earlier ones
+    are its context.
+    """
     raised: BaseException | None = None
     for signum in signums:
         try:
@@ -113,14 +116,14 @@ def _call_all(signums: list[int], frame: FrameType) -> None:
 
 
 class AtWork:
-    """Within, handlers of signals wait; where a trace is made in a trace, until the outer one is done.  Other threads have none."""
+    """Context manager in which signal handlers wait, until the outermost one ends. Threads other than the main thread run no handlers."""
 
     __slots__ = ("__weakref__", "counts")
 
     def __enter__(self) -> None:
         global _at_work
         self.counts = threading.get_ident() == threading.main_thread().ident
-        # what another thread sets may have arrived in front of the first instruction of an ``__exit__``
+        # an exception set by another thread may have arrived before the first instruction of an ``__exit__``, which then never ran
         _mine.inside = [*(one for one in _mine.inside if one() is not None), weakref.ref(self)]
         if not self.counts:
             return
@@ -141,7 +144,7 @@ class AtWork:
                 try:
                     _signal.signal(signum, _arrived)
                 except ValueError:
-                    return  # another interpreter of this process has them
+                    return  # this is not the main interpreter, which alone may set signal handlers
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         global _at_work
@@ -162,7 +165,7 @@ class AtWork:
 
     @staticmethod
     def _unwrapped(error: BaseException | None) -> None:
-        """Raise what has come from outside as what it is."""
+        """Raise the original exception if error is an Interrupted."""
         if isinstance(error, Interrupted):
             raised = error.error
             before = raised.__context__
@@ -173,7 +176,7 @@ class AtWork:
 
 
 def _alone() -> None:
-    """In the child of a fork nobody is at work: handlers that are not back in their places are called at once."""
+    """Reset the state in the child of a fork, where nobody is at work: handlers that are not restored yet are called at once."""
     global _at_work
     _at_work = 0
     waiting.clear()

@@ -1,8 +1,8 @@
-"""What several threads may ask for at the same time: values that are made once in a process, and the locks for that.
+"""Values that are made once per process, although several threads may ask for them at the same time, and the locks for that.
 
-``functools.cache`` holds no lock, so that two threads may both make what there is to be one of.  What is cached here is
-made by the first who asks, while others wait.  A fork leaves all locks free in the child, whoever held them: the threads that
-would have given them back are not there.
+``functools.cache`` holds no lock, so two threads may both make a value that has to be unique.  A value that is cached here is
+made by the first thread that asks, while others wait.  After a fork all locks are free in the child, whichever thread held them,
+because the threads that would have released them do not exist there.
 """
 
 import functools
@@ -39,32 +39,32 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_free_all)
 
 #: Held while functions are traced or lowered, by one thread at a time: they share tables, and Python runs one thread at a time anyhow.
-#: Whoever holds it waits for nobody else, but for what is made ``once`` (XLA compiles without it), and for what user code waits for that runs
-#: in its thread meanwhile: calls take it by :func:`in_turn`.
+#: A thread that holds it waits for no other thread, except for values that are made ``once`` (XLA compiles without this lock), and for whatever
+#: user code that runs in this thread meanwhile waits for: therefore calls acquire it by :func:`in_turn`.
 COMPILER: Final[Any] = lock()
-#: Seconds without a step of whoever holds it, after which a call does without it; and for how long a thread that waits hears of nothing.
+#: Seconds without progress of the holder after which a call proceeds without the lock; and the interval (seconds) at which a waiting thread checks.
 PATIENCE = 5.0
 _SLICE: Final = 0.1
 
-#: Steps of those who hold COMPILER, and after which of them somebody has lost patience.
+#: Number of steps that holders of COMPILER have recorded, and the step number at which a waiting thread has given up.
 _steps = 0
 _stuck_at = -1
 
 
 def step() -> None:
-    """Say that whoever holds COMPILER works."""
+    """Record that the holder of COMPILER makes progress."""
     global _steps
     _steps += 1
 
 
 @contextmanager
 def in_turn(meanwhile: Callable[[], None]) -> Iterator[bool]:
-    """Hold COMPILER within, if it can be had: False where the thread that holds it does not go on.
+    """Hold COMPILER in the enclosed block and yield True; yield False, without it, if the thread that holds it makes no progress.
 
-    Finalizers, handlers of signals and callbacks of weak references run where they happen to, in a thread that traces as well.  If they ask
-    for a lock of the user's whose owner calls a function that is not compiled yet, each of the two threads would wait for the other.
+    Finalizers, signal handlers and weak reference callbacks run in any thread, also in one that is tracing.  If one of them acquires a lock of
+    the user whose owner calls a function that is not compiled yet, the two threads would wait for each other.
 
-    meanwhile: called now and then, where this thread waits
+    meanwhile: called regularly while this thread waits
     """
     mine = COMPILER._is_owned()
     try:
@@ -79,7 +79,7 @@ def in_turn(meanwhile: Callable[[], None]) -> Iterator[bool]:
 
 
 def _awaited(meanwhile: Callable[[], None]) -> bool:
-    """Take COMPILER, when it is free; False if whoever holds it makes no step in all the time that there is patience."""
+    """Acquire COMPILER when it is free; return False if its holder makes no step for PATIENCE seconds."""
     global _stuck_at
     seen, left = _steps, PATIENCE
     if COMPILER.acquire(blocking=False):
@@ -94,7 +94,7 @@ def _awaited(meanwhile: Callable[[], None]) -> bool:
 
 
 def alone(fn: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Let fn run in one thread at a time, with all else that is decorated like this."""
+    """Decorator: let fn run in one thread at a time, and not at the same time as other functions with this decorator."""
 
     @functools.wraps(fn)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -105,7 +105,7 @@ def alone(fn: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def once(fn: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Cache the results of a function, each of which is made by one thread while others wait.
+    """Cache the results of a function; each is computed by one thread while others wait.
 
     >>> made = once(lambda: object())
     >>> made() is made()
@@ -119,7 +119,7 @@ def once(fn: Callable[_P, _R]) -> Callable[_P, _R]:
                 made[key] = fn(*key)  # type: ignore[call-arg]
             return made[key]
 
-    found: Any = functools.cache(make)  # asks for no lock where it is known
+    found: Any = functools.cache(make)  # takes no lock if the value is cached
     functools.update_wrapper(found, fn)
 
     def let_go() -> list[_R]:
@@ -133,14 +133,14 @@ def once(fn: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def forget(*cached: Any) -> list[Any]:
-    """Let go of what is cached by :func:`once`, and return it: it is made anew when it is asked for."""
+    """Drop what :func:`once` has cached, and return it; it is computed again when it is needed."""
     return [left for one in cached for left in one.let_go()]
 
 
 class lazy(Generic[_R]):
-    """Cache what a method gives as an attribute, computed by one thread alone (:data:`COMPILER`).
+    """Cache the result of a method as an attribute, computed by one thread alone (:data:`COMPILER`).
 
-    ``functools.cached_property`` has no lock, or one for all instances of a class.
+    ``functools.cached_property`` has no lock (since Python 3.12), or one for all instances of a class.
     """
 
     def __init__(self, fn: Callable[[Any], _R]) -> None:

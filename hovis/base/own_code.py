@@ -1,22 +1,22 @@
-"""What hovis's own code is to the engine that traces programs: each package and module that is not traced through says so itself."""
+"""Registry of hovis's own code for the engine: each package or module that is not traced through registers itself here."""
 import os
 import types
 from typing import Final
 
 _left: tuple[str, ...] = ()
 _interpreters: tuple[str, ...] = ()
-#: Code of such modules that is entered all the same.
+#: Code objects that are entered although their file is registered with :func:`leave_as_calls`.
 ENTERED: Final = set[types.CodeType]()
 
 
 def leave_as_calls(*places: str) -> None:
-    """Calls of code in these files, or folders (``__file__``, ``__path__``), stay calls."""
+    """Register files or folders (``__file__``, ``__path__``) whose code is not entered: calls of it stay calls."""
     global _left
     _left += _beginnings(places)
 
 
 def are_interpreters(*places: str) -> None:
-    """The code in these files, or folders, interprets programs: it recurses, and yields, as these do."""
+    """Register files or folders whose code interprets programs: it recurses, and yields, as these programs do."""
     global _interpreters
     _interpreters += _beginnings(places)
 
@@ -31,5 +31,5 @@ def is_left(filename: str) -> bool:
 
 
 def interprets(filename: str) -> bool:
-    """Is it the file of an interpreter of hovis's own?"""
+    """Is this a file of one of hovis's own interpreters?"""
     return filename.startswith(_interpreters)

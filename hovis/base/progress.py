@@ -1,4 +1,4 @@
-"""A line on the terminal while something takes long: what is going on, and for how many seconds."""
+"""A progress line on the terminal during long work: what is being done, and for how many seconds."""
 
 import sys
 import threading
@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-#: Tracing that is done sooner (seconds) says nothing.
+#: Work that is done sooner (seconds) shows no line.
 PATIENCE = 2.0
-#: How often the line is written anew.
+#: Interval (seconds) at which the line is updated.
 _EVERY: Final = 0.5
 
 
 class _Mine(threading.local):
     def __init__(self) -> None:
-        #: what this thread is doing, the innermost last, and since when
+        #: the activities of this thread, the innermost last, each with its start time
         self.doing: list[tuple[str, float]] = []
 
 
@@ -24,9 +24,10 @@ _mine: Final = _Mine()
 
 @contextmanager
 def told(what: str, patience: float | None = None) -> Iterator[None]:
-    """Say what is being done within, once it takes longer than patience (PATIENCE): on a terminal only, and gone when it is done.
+    """Show the text ``what`` on the terminal if the enclosed block takes longer than ``patience`` seconds (PATIENCE); the line is erased at the
+    end.
 
-    What is told within something else is said in its place, if the line is there by then.
+    A nested block replaces the text of the block around it while it runs; it has no delay of its own.
     """
     doing = _mine.doing
     doing.append((what, time.monotonic()))
@@ -38,7 +39,7 @@ def told(what: str, patience: float | None = None) -> Iterator[None]:
         teller = threading.Thread(target=_tell, args=(doing, done, PATIENCE if patience is None else patience), daemon=True)
         try:
             teller.start()
-        except RuntimeError:  # Python is about to end
+        except RuntimeError:  # the interpreter is shutting down
             yield
             return
         try:

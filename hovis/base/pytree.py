@@ -1,7 +1,7 @@
-"""Trees of arguments and results: containers, instances and classes that say how they are taken apart, down to their leaves.
+"""Pytrees: arguments and results as trees of containers, instances and registered classes, with values as leaves.
 
-Tuples (named ones too), lists, dicts, None and instances of plain classes (dataclasses among them) are nodes; a class of
-another kind is one if it was registered.  All of it is Python that the engine traces through.
+Tuples (also named tuples), lists, dicts, None and instances of plain classes (also dataclasses) are nodes; so are instances
+of any other class that was registered.  All of this is Python that the engine traces through.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,19 +11,19 @@ from typing import Any, Final, NamedTuple
 
 from hovis.errors import SpecError, said
 
-#: class -> (flatten, unflatten), of those that were registered
+#: class -> (flatten, unflatten), for each registered class
 NODES: Final[dict[type, tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]]] = {}
 
 
 def register_pytree(cls: type, flatten: Callable[[Any], tuple[Sequence[Any], Any]], unflatten: Callable[[Any, Sequence[Any]], Any]) -> type:
-    """Say how instances of cls are taken apart, for transforms, `jit` and specs.
+    """Register how instances of cls are flattened and rebuilt, for transforms, `jit` and specs.
 
-    cls         the class (of exactly which instances are meant); SpecError for anything else.  It is given back.
-    flatten     from an instance to its children, and what else there is to know of it (which has no derivative)
-    unflatten   from that and as many children to an instance
+    cls         the class (instances of subclasses are not included); SpecError for anything else.  It is returned.
+    flatten     maps an instance to its children and its auxiliary data (which has no derivative)
+    unflatten   maps the auxiliary data and as many children to an instance
 
-    A class that is registered again is taken apart in the new way from then on.  What flatten and unflatten raise comes
-    to the caller of what takes the instance apart.
+    If a class is registered again, the new functions are used from then on.  Exceptions of flatten and unflatten reach
+    the caller of whatever flattens or rebuilds the instance.
 
     >>> class Pair:
     ...     def __init__(self, a, b): self.a, self.b = a, b
@@ -37,11 +37,11 @@ def register_pytree(cls: type, flatten: Callable[[Any], tuple[Sequence[Any], Any
 
 
 class Leaf(NamedTuple):
-    """A place of a tree where there is a value."""
+    """A place in a tree that holds a value."""
 
 
 class Node(NamedTuple):
-    """An inner place: how it is put together again, from what, and the trees of the children."""
+    """An inner node of a tree: its kind and class, what else is needed to rebuild it, and the trees of its children."""
 
     kind: str
     cls: type
@@ -53,7 +53,7 @@ LEAF: Final = Leaf()
 
 
 def children_of(x: Any) -> tuple[str, Any, Any] | None:
-    """Of a node its kind, what there is to know besides the children, and these; None of a leaf."""
+    """Return the kind of a node, its extra data and its children; None for a leaf."""
     cls = type(x)
     if cls in NODES:
         children, extra = NODES[cls][0](x)
@@ -69,7 +69,7 @@ def children_of(x: Any) -> tuple[str, Any, Any] | None:
 
 
 def attributes(x: Any) -> tuple[str, ...] | None:
-    """The names of what is in an instance of a plain Python class; None of what is none."""
+    """Return the names of the attributes of an instance of a plain Python class; None for any other object."""
     cls: Any = type(x)
     if not cls.__flags__ & _HEAP or isinstance(x, type | BaseException | Enum) or cls.__getattribute__ is not object.__getattribute__:
         return None
@@ -79,14 +79,14 @@ def attributes(x: Any) -> tuple[str, ...] | None:
     return (*[name for name in slots if hasattr(x, name)], *getattr(x, "__dict__", ()))
 
 
-#: What has methods, and no data that is differentiated.
+#: Packages whose instances are leaves: they have methods, and no data that is differentiated.
 _FOREIGN: Final = ("functools", "types", "typing", "hovis", "hovis_xla")
-#: Flag of classes that Python code has made (CPython: Py_TPFLAGS_HEAPTYPE).
+#: Flag of classes that Python code defines (CPython: Py_TPFLAGS_HEAPTYPE).
 _HEAP: Final = 1 << 9
 
 
 def make_instance(cls: type, names: Sequence[str], values: Sequence[Any]) -> Any:
-    """An instance with these attributes, made without running any code of the class."""
+    """Create an instance of cls with these attributes, without running any code of the class."""
     made: Any = object.__new__(cls)
     for name, value in zip(names, values, strict=True):
         object.__setattr__(made, name, value)
@@ -94,7 +94,7 @@ def make_instance(cls: type, names: Sequence[str], values: Sequence[Any]) -> Any
 
 
 def flatten(x: Any, leaves: list[Any]) -> Any:
-    """The tree of x; its leaves are appended to leaves."""
+    """Return the tree of x, and append its leaves to ``leaves``."""
     found = children_of(x)
     if found is None:
         leaves.append(x)
@@ -104,7 +104,7 @@ def flatten(x: Any, leaves: list[Any]) -> Any:
 
 
 def holders(x: Any, tree: Any) -> list[Any]:
-    """The containers and instances in a tree that may be changed, in order."""
+    """List the mutable containers and instances in a tree, in order."""
     if tree is LEAF or tree.kind == "registered":
         return []
     if tree.kind == "sequence" or tree.kind == "named":
@@ -120,7 +120,7 @@ def holders(x: Any, tree: Any) -> list[Any]:
 
 
 def contents(x: Any) -> tuple[Any, Any]:
-    """What is in one of these now: the names of the children, and these."""
+    """Return the current contents of one of the ``holders``: the names of its children (None for a list), and the children."""
     if isinstance(x, list):
         return None, tuple(x)
     if isinstance(x, dict):
@@ -130,12 +130,12 @@ def contents(x: Any) -> tuple[Any, Any]:
 
 
 def names_in(x: Any) -> tuple[str, ...]:
-    """The names of what is in an instance of a plain class."""
+    """Return the names of the attributes of an instance of a plain class."""
     return (attributes(x) or ()) if hasattr(type(x), "__slots__") else tuple(x.__dict__)
 
 
 def refill(x: Any, extra: Any, children: Sequence[Any]) -> None:
-    """One of these gets other contents."""
+    """Replace the contents of one of the ``holders``."""
     if isinstance(x, list):
         x[:] = children
         return
@@ -153,7 +153,7 @@ def refill(x: Any, extra: Any, children: Sequence[Any]) -> None:
 
 
 def paths(tree: Any, at: str) -> list[str]:
-    """How each leaf of a tree is written, if the tree is ``at``: ``d['w'][0]``, ``layer.bias``.
+    """Return the expression of each leaf of a tree whose root is written as ``at``: ``d['w'][0]``, ``layer.bias``.
 
     >>> paths(flatten({"w": [1.0, 2.0], "b": 0.0}, []), "d")
     ["d['w'][0]", "d['w'][1]", "d['b']"]
@@ -175,7 +175,7 @@ def paths(tree: Any, at: str) -> list[str]:
 
 
 def unflatten(tree: Any, leaves: Iterator[Any]) -> Any:
-    """The tree with the leaves that come next."""
+    """Rebuild a tree with the next leaves of the iterator."""
     if tree is LEAF:
         return next(leaves)
     children = [unflatten(child, leaves) for child in tree.children]
@@ -183,7 +183,7 @@ def unflatten(tree: Any, leaves: Iterator[Any]) -> Any:
         return children if tree.cls is list else tuple(children)
     if tree.kind == "dict":
         found = {}
-        for k in range(len(children)):  # zip would take a trace eight times as many steps
+        for k in range(len(children)):  # with zip, tracing would take eight times as many steps
             found[tree.extra[k]] = children[k]
         return found
     if tree.kind == "named":
@@ -194,5 +194,5 @@ def unflatten(tree: Any, leaves: Iterator[Any]) -> Any:
 
 
 def rebuilt(tree: Any, leaves: Sequence[Any]) -> Any:
-    """The tree with these leaves, in their order."""
+    """Rebuild a tree with these leaves, in their order."""
     return unflatten(tree, iter(leaves))

@@ -1,4 +1,4 @@
-"""Filters of warnings that hold for a while, and leave no trace."""
+"""Temporary warning filters that leave no trace."""
 
 import warnings
 from collections.abc import Iterator
@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def warnings_are(action: str) -> Iterator[None]:
-    """Let all warnings be ignored, or raised, within.
+    """Ignore all warnings, or raise them as errors, in the enclosed block.
 
     ``warnings.catch_warnings`` also makes all modules forget which warnings they have shown (``_filters_mutated`` of Lib/warnings.py),
-    so that those of the user's would be shown again.
+    so that warnings of user code would be shown again.
 
     action   "ignore" or "error"
 

@@ -1,6 +1,6 @@
 """Analyses of normalised code: edges, live slots, loop heads, post-dominators.
 
-They run once a code object and on every code object that is traced, so they are plain loops over lists of ints.
+They run once for every code object that is traced, so they are written for speed: plain loops over lists of ints.
 """
 
 from collections.abc import Collection, Sequence
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from hovis.bytecode.instructions import Code, Instruction
 
-#: What may follow each instruction, by normal edges (see ``successors``).
+#: The successors of each instruction on normal edges (see ``successors``).
 Follow: TypeAlias = Sequence[tuple[int, ...]]
 
 _READS = frozenset({"GetLocal", "TakeLocal", "DelLocal", "MakeCell", "GetCell", "SetCell", "DelCell", "CellRef"})
 
 
 def analyze(name: str, whole: "Code") -> dict[str, Any] | None:
-    """The analysis of that name, with what came along; None if there is none."""
+    """Compute the analysis of that name, and those that are computed along with it; None if there is no such analysis."""
     code = whole.instructions
     if name == "handling":
         return {name: handling(code, whole.successors, whole.depth)}
@@ -44,7 +44,7 @@ def analyze(name: str, whole: "Code") -> dict[str, Any] | None:
 
 
 def successors(code: "Sequence[Instruction]") -> list[tuple[int, ...]]:
-    """What follows each instruction on normal edges: the next one first, then the one that it jumps to."""
+    """List the successors of each instruction on normal edges: first the next instruction, then the jump target."""
     result: list[tuple[int, ...]] = []
     for index, (op, arg, *_) in enumerate(code):
         if op == "Jump":
@@ -61,7 +61,7 @@ def successors(code: "Sequence[Instruction]") -> list[tuple[int, ...]]:
 
 
 def reads_locals(code: "Sequence[Instruction]") -> bool:
-    """Is there the name of a builtin that sees the variables of its caller?"""
+    """Does the code use the name of a builtin that sees the variables of its caller?"""
     return any((op == "GetGlobal" and arg in _SEES_LOCALS) or (op in ("GetAttr", "GetMethod") and arg == "locals") for op, arg, *_ in code)
 
 
@@ -69,9 +69,9 @@ _SEES_LOCALS = frozenset({"locals", "vars", "dir", "eval", "exec"})
 
 
 def live_slots(code: "Sequence[Instruction]", follow: Follow, every: int) -> list[int]:
-    """Which slots may be read from before each instruction on, exception edges included, as bit masks; every: that of all slots.
+    """Compute the slots that are live before each instruction, as bit masks, exception edges included; every: the mask of all slots.
 
-    Backwards until nothing changes: once for straight code, and once more for each level of loops.
+    Backward passes until nothing changes: one for straight-line code, and one more for each nesting level of loops.
     """
     reads, keeps, handlers, polls = [], [], [], []
     asked, forward = False, True
@@ -81,7 +81,7 @@ def live_slots(code: "Sequence[Instruction]", follow: Follow, every: int) -> lis
             slot = 1 << arg
         elif op == "GetNameOr" and arg[2] is not None:
             slot = 1 << arg[2]
-        # super() without arguments finds them in the frame: the name, and the call behind it, see all variables
+        # super() without arguments reads its arguments from the frame: the load of the name, and the call after it, may read all variables
         before, asked = asked, op == "GetGlobal" and arg == "super"
         reads.append(every if asked or before else 0 if op == "SetLocal" else slot)
         keeps.append(~slot if op == "SetLocal" else -1)
@@ -103,12 +103,12 @@ def live_slots(code: "Sequence[Instruction]", follow: Follow, every: int) -> lis
                 mask |= live[polls[index]]
             if mask != live[index]:
                 live[index] = mask
-                changed = not forward  # where no edge goes back, once is enough
+                changed = not forward  # without back edges one pass is enough
     return live
 
 
 def loop_heads(code: "Sequence[Instruction]", normal: Follow) -> frozenset[int]:
-    """The targets of the edges that lead back to an instruction still being visited, depth first from the entry."""
+    """Find the targets of back edges, exception edges included: edges to an instruction on the path of a depth-first search from the entry."""
     if not code:
         return frozenset()
     follow = [
@@ -116,7 +116,7 @@ def loop_heads(code: "Sequence[Instruction]", normal: Follow) -> frozenset[int]:
         for after, (_, _, _, handler, _, _, poll) in zip(normal, code)
     ]
     if all(to > index for index, after in enumerate(follow) for to in after):
-        # every loop has an edge that goes back, or to itself: most code has none
+        # every loop has an edge to an earlier instruction, or to the same one; most code has none
         return frozenset()
     heads = set()
     state = bytearray(len(code))  # 0 not seen, 1 being visited, 2 done
@@ -138,7 +138,7 @@ def loop_heads(code: "Sequence[Instruction]", normal: Follow) -> frozenset[int]:
 
 
 def head_tests(code: "Sequence[Instruction]", normal: Follow, heads: frozenset[int]) -> dict[int, int]:
-    """The first Branch behind the head of a loop, with nothing but straight code in between, as of ``while test:``; and that head."""
+    """Map the first Branch after each loop header, reached by straight-line code alone, as of ``while test:``, to that header."""
     found = {}
     for head in heads.intersection(to for index, after in enumerate(normal) for to in after if to <= index) if heads else ():
         at = head
@@ -150,7 +150,7 @@ def head_tests(code: "Sequence[Instruction]", normal: Follow, heads: frozenset[i
 
 
 def natural_loops(normal: Follow, heads: Collection[int]) -> dict[int, frozenset[int]]:
-    """For each of these heads: itself, and the instructions from which a jump back to it is reached without passing it."""
+    """Map each of these headers to its natural loop: itself and the instructions from which a jump back to it is reached without passing it."""
     before: list[list[int]] = [[] for _ in normal] if heads else []
     for index, after in enumerate(normal) if heads else ():
         for to in after:
@@ -167,19 +167,19 @@ def natural_loops(normal: Follow, heads: Collection[int]) -> dict[int, frozenset
     return loops
 
 
-#: What ends straight code.
+#: The ops that end a basic block.
 _LEADS = frozenset({"Branch", "ForIter", "Send", "Jump", "Return", "Raise", "Reraise"})
 
 
 def post_dominators(code: "Sequence[Instruction]", follow: Follow) -> tuple[list[int | None], list[int]]:
-    """The immediate post-dominators on normal edges, and the depth of each instruction in their tree.
+    """Compute the immediate post-dominators on normal edges, and the depth of each instruction in the post-dominator tree.
 
     Cooper, Harvey and Kennedy's iteration on the reversed edges, from a virtual exit that follows every Return.
-    Instructions that reach no Return (they raise, or loop for ever) are left out: None, at depth 0.
+    Instructions that reach no Return (they raise, or loop forever) are excluded: None, at depth 0.
     """
     count = len(code)
     order = _toward_exit(code, follow)
-    rank = [0] * count + [1]  # 0 marks what is left out; the virtual exit is number `count`
+    rank = [0] * count + [1]  # 0: excluded; the virtual exit has the index `count`
     for number, index in enumerate(order):
         rank[index] = number + 2
     parent = [-1] * count + [count]
@@ -211,7 +211,7 @@ def post_dominators(code: "Sequence[Instruction]", follow: Follow) -> tuple[list
 
 
 def _toward_exit(code: "Sequence[Instruction]", follow: Follow) -> list[int]:
-    """The instructions that reach a Return, in reverse postorder of the reversed edges."""
+    """List the instructions that reach a Return, in reverse postorder of the reversed edges."""
     before: list[list[int]] = [[] for _ in code]
     for index, afters in enumerate(follow):
         for after in afters:
@@ -236,9 +236,9 @@ def _toward_exit(code: "Sequence[Instruction]", follow: Follow) -> list[int]:
 
 
 def handling(code: "Sequence[Instruction]", follow: Follow, depth: "Sequence[int]") -> list[tuple[int, ...]]:
-    """Where on the stack lies what was being handled before each open handler, the innermost last.
+    """Compute, for each instruction, where on the stack the open handlers have saved the exceptions handled before them, the innermost last.
 
-    PushExc puts it there, PopExc takes it away.
+    PushExc saves the previous exception there, PopExc removes it.
     """
     found: list[tuple[int, ...] | None] = [None] * len(code)
     todo: list[tuple[int, tuple[int, ...]]] = [(0, ())] if code else []

@@ -1,7 +1,7 @@
-"""Code objects as CPython's compiler made them: instructions, jump targets, the exception table.
+"""Decoding of code objects as CPython's compiler made them: instructions, jump targets, the exception table.
 
-Reads ``co_code``, where specialised and instrumented forms are already undone (``Objects/codeobject.c``), and the table
-that ``Objects/exception_handling_notes.txt`` describes.  What the opcodes mean is told elsewhere.
+Reads ``co_code``, where specialised and instrumented opcodes are already undone (``Objects/codeobject.c``), and the table
+that ``Objects/exception_handling_notes.txt`` describes.  The meaning of the opcodes is defined in ``opcode_rows`` and ``instructions``.
 """
 
 import dis
@@ -18,7 +18,7 @@ _JUMPS = frozenset(dis.hasjrel)
 
 
 class Entry(NamedTuple):
-    """An entry of the exception table, offsets in bytes."""
+    """An entry of the exception table; offsets are in bytes."""
 
     start: int
     end: int
@@ -29,7 +29,7 @@ class Entry(NamedTuple):
 
 @dataclass(slots=True)
 class Raw:
-    """One CPython instruction, with its prefixes and caches; ``target`` and ``handler`` are indexes of others."""
+    """One CPython instruction, with its prefixes and caches; ``target`` and ``handler`` are indexes of other instructions."""
 
     name: str
     arg: int
@@ -41,12 +41,12 @@ class Raw:
 
 
 def decode(code: CodeType) -> list[Raw]:
-    """The instructions of ``code``, jumps and handlers resolved to indexes."""
+    """Return the instructions of ``code``, with jumps and handlers resolved to indexes."""
     units = code.co_code
     positions = list(code.co_positions())
-    positions += [(None, None, None, None)] * (len(units) // 2 - len(positions))  # a table of lines may be empty
+    positions += [(None, None, None, None)] * (len(units) // 2 - len(positions))  # the line table may be empty
     raws: list[Raw] = []
-    index_at: dict[int, int] = {}  # of the first prefix, too: jumps go there
+    index_at: dict[int, int] = {}  # also has the offset of the first prefix (EXTENDED_ARG), which is what jumps target
     jumps: list[tuple[Raw, int]] = []
     extended, offset = 0, 0
     while offset < len(units):
@@ -74,7 +74,7 @@ def decode(code: CodeType) -> list[Raw]:
 
 
 def exception_table(code: CodeType) -> Iterator[Entry]:
-    """The entries of ``co_exceptiontable``: sorted, not overlapping."""
+    """Yield the entries of ``co_exceptiontable``, which are sorted and do not overlap."""
     numbers = _varints(code.co_exceptiontable)
     for start in numbers:
         length, target, depth_lasti = next(numbers), next(numbers), next(numbers)
@@ -82,7 +82,7 @@ def exception_table(code: CodeType) -> Iterator[Entry]:
 
 
 def _varints(table: bytes) -> Iterator[int]:
-    """Big endian, six bits a byte; bit 6: more follow."""
+    """Yield the numbers of a table: big endian, six bits a byte; bit 6 says that more bytes follow."""
     value = 0
     for byte in table:
         value = value << 6 | byte & 0x3F

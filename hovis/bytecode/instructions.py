@@ -1,7 +1,7 @@
 """The normalised instructions: one small set for CPython 3.11, 3.12 and 3.13.
 
-What CPython's ``Python/bytecodes.c`` (3.12+) and ``Python/ceval.c`` (3.11) do with some 135 opcodes is told here with
-:data:`OPS`.  The stack picture of an op is also its data: :func:`effect` counts the words on both sides of the arrow.
+:data:`OPS` expresses the about 135 opcodes of CPython's ``Python/bytecodes.c`` (3.12+) and ``Python/ceval.c`` (3.11).
+The stack picture of an op is also its definition: :func:`effect` counts the words on both sides of the arrow.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ Position: TypeAlias = tuple[int | None, int | None, int | None, int | None]
 
 
 class Handler(NamedTuple):
-    """Where an exception goes: cut the stack to ``depth``, push the last offset if ``lasti``, push the exception."""
+    """The target of an exception edge: cut the stack to ``depth``, push the last offset if ``lasti``, push the exception."""
 
     target: int
     depth: int
@@ -24,7 +24,7 @@ class Handler(NamedTuple):
 class Instruction(NamedTuple):
     """One normalised instruction; ``offset`` is that of the CPython instruction it came from.
 
-    polls: it jumps back, and CPython looks there for signals whose handlers are due; where what these raise goes is ``poll``.
+    polls: it jumps back, and CPython calls the handlers of pending signals there; ``poll`` is the exception handler for what they raise.
     """
 
     op: str
@@ -36,7 +36,7 @@ class Instruction(NamedTuple):
     poll: Handler | None = None
 
 
-#: ``stack before -> stack after: meaning``; the top of the stack is on the right, ``*`` a number that ``arg`` gives.
+#: ``stack before -> stack after: meaning``; the top of the stack is on the right, ``*`` stands for a number of values that depends on ``arg``.
 OPS: dict[str, str] = {
     # Constants and locals; a slot is an index into Code.names.
     "Const": "-> k: the constant itself",
@@ -154,25 +154,25 @@ def _fixed() -> dict[str, tuple[int, int]]:
 
 _FIXED = _fixed()
 
-#: The ops that never go on to the next instruction.
+#: The ops that never continue with the next instruction.
 TERMINAL = frozenset({"Jump", "Return", "Raise", "Reraise"})
 
-#: The ops that name another instruction.
+#: The ops whose ``arg`` has a jump target.
 JUMPS = frozenset({"Jump", "Branch", "ForIter", "Send"})
 
 
 def effect(op: str, arg: Any) -> tuple[int, int]:
-    """How many values an op pops and pushes when it goes on to the next instruction."""
+    """Return how many values an op pops and pushes when it continues with the next instruction."""
     fixed = _FIXED.get(op)
     return fixed if fixed is not None else _VARIABLE[op](arg)
 
 
-#: The free variable of a residual in which is what stands for no value, where that is told from values.
+#: Name of the free variable of a residual that holds the marker for "no value", if the residual treats that marker as a value of its own.
 NO_VALUE: Final = ".unbound"
 
 
 class Code:
-    """A code object, normalised.  The analyses below ``unsupported`` are computed when first asked for.
+    """A normalised code object. Its analyses, ``reads_locals`` to ``pdom_depth``, are computed on first access.
 
     A slot is an index into ``names``: CPython's *localsplus* (``Objects/codeobject.c``), that is ``co_varnames``, then
     the cell variables not among them, then the free variables, which fill the last ``n_free`` slots.
@@ -185,27 +185,27 @@ class Code:
         "successors", "tells_unbound", "unsupported",
     )  # fmt: skip
 
-    #: May it ask for all its variables, by ``locals()`` or what uses it?  They are all live then.
+    #: May the code read all its variables, by ``locals()`` or a builtin that uses it?  Then all variables are live.
     reads_locals: bool
-    #: The normal edges: what may follow each instruction; exceptions are in ``Instruction.handler``.
+    #: The successors of each instruction on normal edges; exception edges are in ``Instruction.handler``.
     successors: list[tuple[int, ...]]
-    #: Before each instruction, the slots that may still be read, as a bit mask; handlers count.
+    #: The live slots before each instruction, as a bit mask; exception edges are included.
     live: list[int]
-    #: Before each instruction, where on the stack lies what was handled before each open handler, the innermost last.
+    #: Before each instruction, the stack positions where the open handlers have saved the exceptions handled before them, the innermost last.
     handling: list[tuple[int, ...]]
-    #: May the end of a suspended generator run something: is there a Yield in a handler's reach, or a Send?
+    #: May closing a suspended generator run code: is there a Yield that a handler covers, or a Send?
     guarded: bool
-    #: The targets of the back edges.
+    #: The loop headers: the targets of back edges.
     loop_heads: frozenset[int]
-    #: The instructions from the targets of back edges to their ends.
+    #: The instructions between the target of a back edge and its source.
     looping: frozenset[int]
-    #: The Branch at which a loop is first left or gone through, and the head of that loop.
+    #: Maps the Branch of the first test in a loop, which leaves or continues it, to the header of that loop.
     head_tests: dict[int, int]
-    #: The instructions of the loops with such heads.
+    #: Maps these headers to the instructions of their natural loops.
     natural_loops: dict[int, frozenset[int]]
-    #: The immediate post-dominator of each instruction on normal edges; None is the exit, or that no Return is reached.
+    #: The immediate post-dominator of each instruction on normal edges; None if that is the exit, or if no Return is reached.
     ipdom: list[int | None]
-    #: How far each instruction lies above the exit in the tree of ``ipdom``; 0 where no Return is reached.
+    #: The depth of each instruction in the tree of ``ipdom``, whose root is the exit; 0 if no Return is reached.
     pdom_depth: list[int]
 
     def __init__(
@@ -213,17 +213,17 @@ class Code:
     ) -> None:
         self.code = code
         self.instructions = tuple(instructions)
-        #: The height of the stack before each instruction.
+        #: The stack depth before each instruction.
         self.depth = list(depth)
-        #: What the engine cannot walk here, as a sentence.
+        #: The reason why the engine can't trace this code, as a sentence; None if it can.
         self.unsupported = unsupported
         self.name, self.qualname = code.co_name, code.co_qualname
-        #: What its generators are called.
+        #: The names of the generators that it creates.
         self.given_name, self.given_qualname = self.name, self.qualname
         self.filename, self.first_line = code.co_filename, code.co_firstlineno
         self.names = localsplus(code)
         self.n_free = len(code.co_freevars)
-        #: Is it a residual in which "no value" is a value like others?
+        #: Is it a residual that treats "no value" as a value of its own (see NO_VALUE)?
         self.tells_unbound = NO_VALUE in code.co_freevars
         self.cells = frozenset(i.arg for i in self.instructions if i.op == "MakeCell")
         self.argcount, self.posonlyargcount = code.co_argcount, code.co_posonlyargcount
@@ -235,13 +235,13 @@ class Code:
         self.is_async_generator = bool(flags & 0x200)
 
     def renamed(self, name: str, qualname: str) -> "Code":
-        """The same of a generator that has been given other names."""
+        """Return a copy for a generator that was given another name and qualified name."""
         other = Code(self.code, self.instructions, self.depth, self.unsupported)
         other.given_name, other.given_qualname = name, qualname
         return other
 
     def __getattr__(self, name: str) -> Any:
-        """Called only while a slot is still empty: an analysis nobody has asked for yet."""
+        """Compute an analysis on first access; called only while its slot is empty."""
         found = blocks.analyze(name, self)
         if found is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -250,9 +250,9 @@ class Code:
         return found[name]
 
     def meet(self, a: int, b: int) -> int | None:
-        """Where the paths from instructions ``a`` and ``b`` come together for good; None is the function's exit.
+        """Return the nearest common post-dominator of instructions ``a`` and ``b``, where their paths join; None is the function's exit.
 
-        An instruction that reaches no Return has no say.
+        An instruction that reaches no Return is ignored: the result is the other one.
         """
         depth, up = self.pdom_depth, self.ipdom
         if not depth[a] or not depth[b]:
@@ -272,7 +272,7 @@ class Code:
         return f"<Code {self.qualname}, {len(self.instructions)} instructions>"
 
     def __str__(self) -> str:
-        """A listing: index, line, op, arg, and the handler with the depth it unwinds to."""
+        """Return a listing: index, line, op, arg, and the handler with the depth it unwinds to."""
         return "\n".join(
             f"{index:4} {instruction.position[0] or '':>5}  {instruction.op:16} "
             + ("" if instruction.arg is None and instruction.op != "Const" else repr(instruction.arg))
@@ -282,6 +282,6 @@ class Code:
 
 
 def localsplus(code: CodeType) -> tuple[str, ...]:
-    """The names of the slots of a frame, in CPython's numbering."""
+    """Return the names of the slots of a frame, in CPython's numbering."""
     own = code.co_varnames
     return own + tuple(name for name in code.co_cellvars if name not in own) + code.co_freevars

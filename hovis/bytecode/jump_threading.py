@@ -1,4 +1,4 @@
-"""Jumps made short, so that what the compilers of the versions lay out differently looks alike."""
+"""Jump threading, which also removes differences between the code layouts of the CPython versions."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -6,17 +6,18 @@ from functools import partial
 from hovis.bytecode.instructions import TERMINAL, Handler, Instruction
 from hovis.bytecode.stack_layout import Step
 
-#: CPython's compiler copies ends of at most four instructions (MAX_COPY_SIZE in Python/flowgraph.c) to where jumps lead there: so many steps.
+#: Limit, in steps, for copies of exit blocks: CPython's compiler copies blocks of at most four instructions (MAX_COPY_SIZE in Python/flowgraph.c) to
+#: the jumps that lead there.
 MAX_COPIED = 8
 
 _INVERSE = {"true": "false", "false": "true", "none": "not_none", "not_none": "none"}
 
 
 def thread(steps: Sequence[Step]) -> tuple[list[Instruction], list[int]]:
-    """The instructions, and the height of the stack before each.
+    """Return the instructions after jump threading, and the height of the stack before each.
 
-    A jump to a Jump goes where that goes; what is then out of reach is dropped, and so is a Jump to the next
-    instruction; a Jump to a Return becomes a Return; a Branch around a Jump becomes the opposite Branch; a loop has one test, at its head.
+    A jump to a Jump is redirected to the final target; unreachable steps are dropped, and so is a Jump to the next
+    instruction; a Jump to a Return becomes a Return; a Branch around a Jump becomes the inverse Branch; a loop has one test, at its header.
     """
     steps = list(steps)
     kept = _settle(steps, list(range(len(steps))))
@@ -27,7 +28,7 @@ def thread(steps: Sequence[Step]) -> tuple[list[Instruction], list[int]]:
 
 
 def _settle(steps: list[Step], kept: list[int]) -> list[int]:
-    """Shorten the jumps of these steps; which of them are left when nothing can be dropped any more?"""
+    """Thread the jumps of these steps; return the indexes of the steps that remain when nothing more can be dropped."""
     for at in kept:
         step = steps[at]
         if step.target >= 0:
@@ -35,14 +36,16 @@ def _settle(steps: list[Step], kept: list[int]) -> list[int]:
             if step.op == "Jump" and steps[step.target].op == "Return":
                 steps[at] = steps[step.target]
     count = -1
-    while len(kept) != count:  # twice as a rule; once more where a handler was there for a Jump alone
+    while len(kept) != count:  # usually two iterations; one more if a handler only covered a Jump
         count = len(kept)
         kept = _straighten(steps, _reachable(steps, kept))
     return kept
 
 
 def _drop_second_tests(steps: list[Step], kept: Sequence[int]) -> bool:
-    """Jump to the test of a while loop where CPython's compiler (compiler_while, up to 3.13) has written it a second time, behind the body."""
+    """Replace the second copy of a while loop's test, which CPython's compiler (compiler_while, up to 3.13) emits behind the body, by a Jump to
+    the first. Return whether anything changed.
+    """
     place = {old: new for new, old in enumerate(kept)}
     order = [steps[old] for old in kept]
     changed = False
@@ -62,7 +65,9 @@ def _drop_second_tests(steps: list[Step], kept: Sequence[int]) -> bool:
 
 
 def _round_again(order: Sequence[Step], place: Mapping[int, int], at: int) -> Step | None:
-    """What goes back behind the first test, if a Branch is the second one: itself, or the Jump behind it where both ways lead elsewhere."""
+    """Return the step that jumps back into the loop, behind its first test, if the Branch at ``at`` is a second copy of that test: the Branch
+    itself, or the Jump behind it if the Branch leaves the loop. None if it is no such copy.
+    """
     step = order[at]
     for back in order[at : at + 2]:
         first = place[back.target] - 1 if back.op in ("Branch", "Jump") else -1
@@ -77,7 +82,7 @@ def _round_again(order: Sequence[Step], place: Mapping[int, int], at: int) -> St
 
 
 def _comes_to(order: Sequence[Step], place: Mapping[int, int], at: int, target: int) -> bool:
-    """Is this the target of a jump, or a Jump that leads there, or a copy of how the code ends there?"""
+    """Does ``at`` stand at the target, at a Jump to it, or at a copy of the code from there to its end?"""
     there = place[target]
     if at == there or (at < len(order) and order[at].op == "Jump" and order[at].target == target):
         return True
@@ -90,7 +95,9 @@ def _comes_to(order: Sequence[Step], place: Mapping[int, int], at: int, target: 
 
 
 def _is_copy(order: Sequence[Step], place: Mapping[int, int], apart: int, first: int, second: int) -> bool:
-    """Do two steps, so far apart, do the same for the same place in the source?  A load in one instruction with a store has the place of that."""
+    """Do two steps, ``apart`` steps from each other, do the same for the same place in the source? A load that one instruction combines with a
+    store has the place of the store.
+    """
     one, other = order[first], order[second]
     same = one.op == other.op and one.handler == other.handler and (one.arg is other.arg or one.arg == other.arg)
     if not same or (one.raw.position != other.raw.position and one.op != "GetLocal"):
@@ -101,7 +108,7 @@ def _is_copy(order: Sequence[Step], place: Mapping[int, int], apart: int, first:
 
 
 def _final(steps: Sequence[Step], step: Step) -> int:
-    """Where a jump ends up, and with it what CPython does on the way; an empty endless loop stays where it is."""
+    """Return the final target of a jump through other Jumps, and give step their poll for signals. An empty endless loop stays as it is."""
     target = step.target
     seen = {target}
     while steps[target].op == "Jump":
@@ -114,13 +121,13 @@ def _final(steps: Sequence[Step], step: Step) -> int:
 
 
 def _take_poll(step: Step, other: Step) -> None:
-    """step jumps where another jump has led, too."""
+    """Give step the poll for signals of a jump that it now bypasses, unless it has one."""
     if step.polled is None:
         step.polled, step.poll, step.poll_depth = other.polled, other.poll, other.poll_depth
 
 
 def _reachable(steps: Sequence[Step], order: Sequence[int]) -> list[int]:
-    """Those of ``order`` that can be reached from the first, when each goes on to the next."""
+    """Return the steps of ``order`` that are reachable from the first, where each falls through to the next."""
     place = [-1] * len(steps)
     for index, at in enumerate(order):
         place[at] = index
@@ -144,8 +151,8 @@ def _reachable(steps: Sequence[Step], order: Sequence[int]) -> list[int]:
 
 
 def _straighten(steps: Sequence[Step], kept: Sequence[int]) -> list[int]:
-    """Without the Jumps that lead to the next instruction, or that a Branch need only step over."""
-    targets = {steps[old].target for old in kept}  # a Jump among them is an endless loop
+    """Drop the Jumps to the next instruction; invert each Branch that only steps over a Jump, and drop the Jump."""
+    targets = {steps[old].target for old in kept}  # a Jump among the targets is an endless loop
     result: list[int] = []
     for place, old in enumerate(kept):
         step = steps[old]
@@ -172,5 +179,5 @@ def _instruction(step: Step, index: dict[int, int]) -> Instruction:
     polled, poll = step.polled, None
     if polled is not None and polled.entry is not None and step.poll >= 0:
         poll = Handler(index[step.poll], step.poll_depth, polled.entry.lasti)
-    # what the constructor of a NamedTuple does, without the call in between
+    # as the constructor of a NamedTuple does, but without its extra call
     return tuple.__new__(Instruction, (op, arg, raw.position, handler, raw.offset, polled is not None, poll))

@@ -1,4 +1,4 @@
-"""From a code object to :class:`~hovis.bytecode.instructions.Code`, on whichever Python this is.
+"""Normalisation of a code object to :class:`~hovis.bytecode.instructions.Code`, on any supported version of CPython.
 
     co_code --decode--> Raw --rows of this version's table--> Step --layout: NULLs erased--> Step --thread--> Code
 """
@@ -18,28 +18,29 @@ from hovis.bytecode.stack_layout import NULL, Layout, Step, UnknownLayout, erase
 
 _TABLES: dict[tuple[int, int], Table] = {(3, 11): py311.ROWS, (3, 12): py312.ROWS, (3, 13): py313.ROWS}
 
-#: Why nothing is traced on the running Python; None where hovis reads its bytecode.
+#: The reason why nothing is traced on the running Python; None if hovis can read its bytecode.
 UNREADABLE: str | None = None
 if sys.implementation.name != "cpython" or sys.version_info[:2] not in _TABLES:
     UNREADABLE = f"hovis reads the bytecode of CPython 3.11 to 3.13, not of {sys.implementation.name} {sys.version.split()[0]}"
 
-#: The rows of the running Python; where there are none, nothing is read by them.
+#: The rows for the running Python; empty if it is not supported.
 TABLE: Table = _TABLES.get(sys.version_info[:2], {})
 
-#: Does each call of locals() give a new dict (PEP 667)?
+#: Does each call of locals() return a new dict (PEP 667)?
 FRESH_LOCALS = sys.version_info >= (3, 13)
 
-#: Is a signal handler that is due called before a jump back is made (its exceptions are those of the jump), or at its target, where those
-#: of the instruction in front of the target are caught?  (Python/ceval.c: CHECK_EVAL_BREAKER comes after JUMPBY before 3.13.)
+#: Are pending signal handlers called before a jump back is taken, so that exceptions of them are caught where those of the jump are? Else they are
+#: called at its target, where the exceptions of the instruction before the target are caught.  (Python/ceval.c: CHECK_EVAL_BREAKER comes after JUMPBY
+#: before 3.13.)
 LOOKS_BEFORE = sys.version_info >= (3, 13)
 
-#: What calls, and looks for signals where the call begins or ends.
+#: Opcodes of calls, which check for signals at the beginning or the end of the call.
 _CALLS = frozenset({"CALL", "CALL_FUNCTION_EX", "CALL_KW"})
 
-#: Ops that leave a bool for certain; Match: of a mapping or a sequence.
+#: Ops whose result is always a bool; so is that of Match for a mapping or a sequence.
 _BOOLS = frozenset({"Is", "Contains", "Not", "ExcMatch", "ToBool"})
 
-#: What the engine walks only where a class is made.
+#: The reason for code that the engine traces only when a class is created.
 CLASS_BODY = "it is a module or the body of a class"
 _NAMES = frozenset({"GetName", "SetName", "DelName", "Locals", "GetNameOr"})
 _HARMLESS = frozenset({"stopiteration_error", "async_gen_wrap", "setup_annotations"})
@@ -47,16 +48,16 @@ _RESTORING = frozenset({"SWAP", "STORE_FAST", "STORE_FAST_STORE_FAST"})
 #: The number of an intrinsic (CPython: Include/internal/pycore_intrinsics.h).
 _STOPITERATION_ERROR = 3  # Include/internal/pycore_intrinsics.h
 
-#: So many code objects are kept as they were read; the oldest go first.
+#: Maximal number of code objects whose normalised form is kept; the oldest are dropped first.
 _LIMIT = 4096
 _known: dict[int, Code] = {}
 
 
 def normalize(code: CodeType) -> Code:
-    """The normalised form of ``code``, made once a code object.
+    """Return the normalised form of ``code``, made once for each code object.
 
-    The key is the identity, for equal code objects may come from different places; each Code holds its code object, so
-    that no other can take over its ``id``.
+    The key is the identity, because equal code objects may come from different places; each Code holds its code object, so
+    that no other object can get the same ``id``.
     """
     found = _known.get(id(code))
     if found is None:
@@ -95,10 +96,11 @@ def _unsupported(code: CodeType, instructions: Sequence[Instruction]) -> str | N
 
 
 def _without_wrappers(raws: list[Raw]) -> list[Raw]:
-    """Since 3.12 two handlers in the code of a generator do what genobject.c did before: a StopIteration that leaves it
-    becomes a RuntimeError, and one out of the receiver of a ``yield from`` its result.  That is the engine's to do.
-    Another one gives the variables of a comprehension the values back that they had before it: if nothing else in the
-    code handles the exception, nobody reads them any more."""
+    """Redirect instructions past handlers that the compiler adds since 3.12. Two in the code of a generator do what genobject.c did before: a
+    StopIteration that leaves it becomes a RuntimeError, and one out of the receiver of a ``yield from`` becomes its result; the engine does
+    that. A third restores the variables of an inlined comprehension: if nothing else in the code handles the exception, nobody reads them any
+    more.
+    """
     for raw in raws:
         while raw.handler >= 0:
             handler = raws[raw.handler]
@@ -112,7 +114,7 @@ def _without_wrappers(raws: list[Raw]) -> list[Raw]:
 
 
 def _only_restores(raws: list[Raw], at: int) -> bool:
-    """Is it the handler of a comprehension that is inlined (PEP 709), and does what is raised then leave the code?"""
+    """Is ``at`` the handler of an inlined comprehension (PEP 709), and does the exception leave the code from there?"""
     while at >= 0 and [raw.name for raw in raws[at : at + 2]] == ["SWAP", "POP_TOP"]:
         outer = raws[at].handler
         at += 2
@@ -125,7 +127,7 @@ def _only_restores(raws: list[Raw], at: int) -> bool:
 
 
 class _Expansion:
-    """The steps of a code object: each CPython instruction by its row, jumps then resolved to steps."""
+    """The steps of a code object: each CPython instruction is expanded by its row, then jumps are resolved to steps."""
 
     def __init__(self, code: CodeType) -> None:
         self.code = code
@@ -142,7 +144,7 @@ class _Expansion:
         self._resolve()
 
     def keywords(self) -> tuple[str, ...]:
-        """The names that a KW_NAMES left for the call being expanded."""
+        """Return the names that a KW_NAMES gives for the call being expanded, or ()."""
         at = self._at - 1
         while self.raws[at].name == "PRECALL":
             at -= 1
@@ -151,7 +153,7 @@ class _Expansion:
         return names
 
     def take_constant(self) -> Any:
-        """The constant pushed by the step before, which is removed."""
+        """Remove the previous step, which pushes a constant, and return the constant."""
         step = self.steps.pop()
         if step.op != "Const":
             raise UnknownLayout
@@ -180,9 +182,10 @@ class _Expansion:
             self.steps.append(step)
 
     def _polled_at(self, jump: Raw, head: int) -> Raw:
-        """The instruction by whose place CPython looks up what is raised at a jump back, or in the loop's calls, which may be inlined.
+        """Return the instruction whose exception handler CPython uses for exceptions that a signal handler raises at a jump back, or in the
+        calls of the loop, which may be inlined.
 
-        Not every jump is covered that stands in a try statement: before 3.13 none to the first instruction of one, later some of the last.
+        Not every jump inside a try statement is covered by its handler: before 3.13 jumps to its first instruction are not, since then some of the last.
         """
         first = self.raws[head]
         within = first.entry is not None and any(
@@ -217,7 +220,7 @@ class _Expansion:
 
 
 def _emit(steps: Sequence[Step], layouts: Sequence[Layout | None]) -> list[Step]:
-    """The steps that can be reached, without NULLs; every index is one of the result."""
+    """Return the reachable steps without NULLs, with all indexes renumbered to those of the result."""
     emitted: list[Step] = []
     index = []
     for step, layout in zip(steps, layouts):

@@ -1,7 +1,7 @@
-"""The rows of the version tables: what each CPython opcode becomes.
+"""Rows of the version tables: the normalised steps of each CPython opcode.
 
-A row is a tuple of steps ``(op, recipe)``; the recipe makes the step's ``arg`` from the CPython instruction.  A row
-that depends on the oparg is a function from it to a row.  Steps are normalised ops, and these, which vanish later:
+A row is a tuple of steps ``(op, recipe)``; the recipe computes the step's ``arg`` from the CPython instruction.  A row
+that depends on the oparg is a function from the oparg to a row.  Steps are normalised ops, and these, which are removed later:
 
     Null        a NULL is pushed
     NullUnder   a NULL is put below the top of the stack
@@ -19,15 +19,15 @@ from hovis.bytecode.instructions import localsplus
 
 
 class Site(Protocol):
-    """What a recipe may ask about the instruction being expanded."""
+    """Queries that a recipe may make about the instruction being expanded."""
 
     code: CodeType
 
     def keywords(self) -> tuple[str, ...]:
-        """The names that a KW_NAMES just before left for this call."""
+        """Return the names that a KW_NAMES just before gives for this call."""
 
     def take_constant(self) -> Any:
-        """The constant that the step before would have pushed; that step is removed."""
+        """Remove the previous step, which pushes a constant, and return the constant."""
 
 
 Recipe: TypeAlias = Callable[[Site, int], Any]
@@ -36,62 +36,62 @@ Table: TypeAlias = Mapping[str, Row | Callable[[int], Row]]
 
 
 def always(value: object) -> Recipe:
-    """The same arg whatever the oparg."""
+    """Return a recipe that gives value for any oparg."""
     return lambda site, arg: value
 
 
 def number(site: Site, arg: int) -> int:
-    """The oparg itself."""
+    """Return the oparg itself."""
     return arg
 
 
 def flag(site: Site, arg: int) -> bool:
-    """The lowest bit of the oparg."""
+    """Return the lowest bit of the oparg."""
     return bool(arg & 1)
 
 
 def constant(site: Site, arg: int) -> Any:
-    """What the oparg names in co_consts."""
+    """Return the constant in co_consts at the oparg."""
     return site.code.co_consts[arg]
 
 
 def name(shift: int = 0) -> Recipe:
-    """What the oparg names in co_names, below which there may be flags."""
+    """Return a recipe for the name in co_names at the oparg, whose lowest ``shift`` bits are flags."""
     return lambda site, arg: site.code.co_names[arg >> shift]
 
 
 def with_number(kind: object) -> Recipe:
-    """The pair of a kind and the oparg."""
+    """Return a recipe for the pair of a kind and the oparg."""
     return lambda site, arg: (kind, arg)
 
 
 def row(*steps: str | tuple[str, Recipe]) -> Row:
-    """A row; a step given by its name alone has no arg."""
+    """Build a row; a step given by its name alone has no arg."""
     return tuple((step, always(None)) if isinstance(step, str) else step for step in steps)
 
 
 def one(op: str, recipe: Recipe = always(None)) -> Row:  # noqa: B008
-    """A row of one step."""
+    """Build a row of one step."""
     return ((op, recipe),)
 
 
 def high(site: Site, arg: int) -> int:
-    """The first slot of an instruction that names two."""
+    """Return the first slot of an instruction that names two."""
     return arg >> 4
 
 
 def low(site: Site, arg: int) -> int:
-    """The second slot of an instruction that names two."""
+    """Return the second slot of an instruction that names two."""
     return arg & 15
 
 
 def call(site: Site, arg: int) -> tuple[int, tuple[str, ...]]:
-    """All arguments, and the names of the last few of them."""
+    """Return the number of all arguments, and the names of the keyword arguments, which are the last ones."""
     return arg, site.keywords()
 
 
 def compare(shift: int) -> Recipe:
-    """A comparison, in the bits above those of the inline cache."""
+    """Return a recipe for the comparison operator, whose number lies above the ``shift`` bits of the inline cache."""
     return lambda site, arg: dis.cmp_op[arg >> shift]
 
 
@@ -100,7 +100,7 @@ OPERATORS = ("+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^"
 
 
 def binary(arg: int) -> Row:
-    """BINARY_OP."""
+    """BINARY_OP: an operator, or its in-place form."""
     inplace, index = divmod(arg, len(OPERATORS))
     return one("Inplace" if inplace else "Binary", always(OPERATORS[index]))
 
@@ -127,30 +127,30 @@ FUNCTION_ATTRIBUTES = {1: "defaults", 2: "kwdefaults", 4: "annotations", 8: "clo
 
 
 def make_function(site: Site, arg: int) -> tuple[str, ...]:
-    """The attributes whose values lie below the code, deepest first."""
+    """Return the names of the attributes whose values lie below the code on the stack, deepest first."""
     return tuple(attr for bit, attr in FUNCTION_ATTRIBUTES.items() if arg & bit)
 
 
 def load_global(null_first: bool) -> Callable[[int], Row]:
-    """LOAD_GLOBAL: bit 0 says that a NULL goes with the value."""
+    """LOAD_GLOBAL: bit 0 says that a NULL is pushed with the value, ``null_first`` that it goes below it."""
     get = one("GetGlobal", name(1))
     with_null = row("Null") + get if null_first else get + row("Null")
     return lambda arg: with_null if arg & 1 else get
 
 
 def from_cell(site: Site, arg: int) -> tuple[str, str, int]:
-    """The arg of GetNameOr for a free variable of a class body."""
+    """Return the arg of GetNameOr for a free variable of a class body."""
     return localsplus(site.code)[arg], "cell", arg
 
 
 def branch(condition: str) -> Row:
-    """A jump that pops what it tests; True and False are for bools alone."""
+    """Build the row of a jump that pops the value it tests; for true and false the value is first made a bool."""
     test = one("Branch", always(condition))
     return test if "none" in condition else row("Truth") + test
 
 
 def intrinsic(name: str, pops: int, pushes: int) -> Row:
-    """What the engine has no op for."""
+    """Build the row of an opcode for which the engine has no op."""
     return one("Intrinsic", always((name, pops, pushes)))
 
 
@@ -178,9 +178,9 @@ INTRINSICS_2: dict[int, Row] = {
     5: intrinsic("set_typeparam_default", 2, 1),
 }
 
-#: What the three versions have in common.
+#: The rows that the three versions share.
 COMMON: dict[str, Row | Callable[[int], Row]] = {
-    # Nothing at run time.  The decoder has dealt with the first two.
+    # No effect at run time.  The decoder has handled the first two.
     "CACHE": (),
     "EXTENDED_ARG": (),
     "NOP": (),
@@ -268,7 +268,7 @@ COMMON: dict[str, Row | Callable[[int], Row]] = {
     # Generators.
     "YIELD_VALUE": row("Yield"),
     "GET_YIELD_FROM_ITER": row("GetYieldFromIter"),
-    # Only named.
+    # Opcodes for which there is no normalised op.
     "BEFORE_ASYNC_WITH": intrinsic("before_async_with", 1, 2),
     "GET_AWAITABLE": intrinsic("get_awaitable", 1, 1),
     "GET_AITER": intrinsic("get_aiter", 1, 1),
@@ -277,7 +277,7 @@ COMMON: dict[str, Row | Callable[[int], Row]] = {
     "SETUP_ANNOTATIONS": intrinsic("setup_annotations", 0, 0),
 }
 
-#: What 3.12 brought and 3.13 kept.
+#: The rows that 3.12 introduced and 3.13 kept.
 SINCE_312: dict[str, Row | Callable[[int], Row]] = {
     "RETURN_CONST": row(("Const", constant), "Return"),
     "LOAD_FAST_CHECK": one("GetLocal", number),

@@ -1,7 +1,7 @@
-"""CPython 3.11, where it differs: ``Python/ceval.c`` and ``Lib/opcode.py`` of that version.
+"""The opcode rows of CPython 3.11 that differ from other versions (``Python/ceval.c`` and ``Lib/opcode.py`` of that version).
 
-A call lies as ``[NULL, callable, arguments]`` or ``[method, self, arguments]``.  Tests of truth take any value; SEND
-and FOR_ITER pop what has ended.
+The stack layout of a call is ``[NULL, callable, arguments]`` or ``[method, self, arguments]``.  Truth tests take any value; SEND
+and FOR_ITER pop an exhausted iterator.
 """
 
 from hovis.bytecode.opcode_rows import COMMON, Table, always, branch, compare, format_value, from_cell, intrinsic, load_global, name, number, one, row

@@ -1,6 +1,6 @@
-"""CPython 3.12, where it differs: ``Python/bytecodes.c`` of that version.
+"""The opcode rows of CPython 3.12 that differ from other versions (``Python/bytecodes.c`` of that version).
 
-A call lies as in 3.11.  FOR_ITER pops what has ended and goes on behind its END_FOR; SEND leaves it to END_SEND.
+The stack layout of a call is that of 3.11.  FOR_ITER pops an exhausted iterator and continues after its END_FOR; SEND leaves that to END_SEND.
 """
 
 from hovis.bytecode.opcode_rows import COMMON, SINCE_312, Table, always, compare, format_value, load_attr, load_global, load_super_attr, number, one, row

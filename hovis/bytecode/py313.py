@@ -1,7 +1,7 @@
-"""CPython 3.13, where it differs: ``Python/bytecodes.c`` of that version.
+"""The opcode rows of CPython 3.13 that differ from other versions (``Python/bytecodes.c`` of that version).
 
-A call lies as ``[callable, NULL or self, arguments]``.  Tests of truth take bools alone, after a TO_BOOL.  FOR_ITER
-pops what has ended and goes on behind its END_FOR and POP_TOP.
+The stack layout of a call is ``[callable, NULL or self, arguments]``.  Truth tests take only bools, after a TO_BOOL.  FOR_ITER
+pops an exhausted iterator and continues after its END_FOR and POP_TOP.
 """
 
 from hovis.bytecode.opcode_rows import (
@@ -29,7 +29,7 @@ def _call_kw(site: Site, arg: int) -> tuple[int, tuple[str, ...]]:
 
 
 def _compare(arg: int) -> Row:
-    """Bit 4 asks for a bool."""
+    """COMPARE_OP: bit 4 says that the result is converted to a bool."""
     plain = one("Compare", compare(5))
     return plain + row("ToBool") if arg & 16 else plain
 

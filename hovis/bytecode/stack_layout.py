@@ -1,7 +1,7 @@
-"""The stack as CPython lays it out, simulated, to erase from it what the normalised set does not know.
+"""Simulation of CPython's stack layout, to remove what the normalised instructions do not have, such as NULLs.
 
-CPython pushes a NULL beside a callable that is no method (3.11 and 3.12 below it, 3.13 above).  Here a callable takes
-one slot, so every depth in a COPY, a SWAP or the exception table is counted anew.  The simulation also knows which
+CPython pushes a NULL next to a callable that is not a method (3.11 and 3.12 below it, 3.13 above it).  Here a callable takes
+one slot, so every depth in a COPY, a SWAP or the exception table has to be recomputed.  The simulation also tracks which
 local slots hold a cell: 3.13 has no LOAD_CLOSURE, its LOAD_FAST on such a slot pushes the cell, and an inlined
 comprehension may turn a slot into a cell and back (PEP 709, 3.12).
 """
@@ -13,20 +13,20 @@ from typing import Any
 from hovis.bytecode.decode import Raw
 from hovis.bytecode.instructions import TERMINAL, effect
 
-NULL, VALUE, CELL = 0, 1, 2  # what a stack position holds; CELL: what TakeLocal took from a slot that held a cell
+NULL, VALUE, CELL = 0, 1, 2  # the contents of a stack position; CELL: taken by TakeLocal from a slot that held a cell
 
 
 class UnknownLayout(Exception):
-    """Bytecode that CPython's compiler does not make."""
+    """Raised for bytecode that CPython's compiler does not generate."""
 
 
 @dataclass(slots=True)
 class Step:
-    """A step of a row, made concrete; ``target`` and ``handler`` are indexes of other steps, once all are there, or -1.
+    """A step of a row, expanded for one instruction; ``target`` and ``handler`` are indexes of other steps, once all steps exist, or -1.
 
-    ``depth`` is the height of the stack before it, ``handler_depth`` that at which its handler begins, once NULLs are erased.
-    ``polled`` is the instruction by whose place CPython looks up what a signal handler raises at this jump back; ``poll`` and ``poll_depth``
-    are as ``handler`` and ``handler_depth``, of that.
+    ``depth`` is the stack depth before it, ``handler_depth`` that at which its handler begins, both without NULLs.
+    ``polled`` is the instruction whose handler CPython uses for exceptions that a signal handler raises at this jump back; ``poll`` and
+    ``poll_depth`` are the ``handler`` and ``handler_depth`` of that instruction.
     """
 
     op: str
@@ -43,25 +43,25 @@ class Step:
 
 @dataclass(slots=True)
 class Layout:
-    """The stack before a step, and the local slots that hold cells, as a bit mask."""
+    """The stack before a step, and a bit mask of the local slots that hold cells."""
 
     stack: tuple[int, ...]
     cells: int
 
     def height(self, physical: int | None = None) -> int:
-        """How many of the lowest ``physical`` positions are no NULLs."""
+        """Return how many of the lowest ``physical`` positions (None: of all) are not NULL."""
         stack = self.stack if physical is None else self.stack[:physical]
         return len(stack) - stack.count(NULL)
 
     def above(self, depth: int) -> int:
-        """How many of the ``depth`` highest positions are no NULLs."""
+        """Return how many of the highest ``depth`` positions are not NULL."""
         if depth > len(self.stack):
             raise UnknownLayout
         return depth - self.stack[len(self.stack) - depth :].count(NULL)
 
 
 def simulate(steps: Sequence[Step], free: int) -> list[Layout | None]:
-    """The layout before each step; None where it cannot be reached.  ``free`` is the mask of the free variables."""
+    """Compute the layout before each step, None if it is unreachable. ``free`` is the mask of the free variables."""
     layouts: list[Layout | None] = [None] * len(steps)
     work: list[int] = []
 
@@ -81,7 +81,7 @@ def simulate(steps: Sequence[Step], free: int) -> list[Layout | None]:
         index = work.pop()
         step, layout = steps[index], layouts[index]
         assert layout is not None
-        while True:  # along straight code
+        while True:  # along straight-line code
             if step.handler >= 0:
                 entry = step.raw.entry
                 assert entry is not None
@@ -109,12 +109,12 @@ def _join(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(x if x == y else VALUE for x, y in zip(a, b))
 
 
-#: Ops that treat the stack, or the cells, in a way of their own.
+#: Ops whose effect on NULLs or cells is not described by ``effect``.
 _SPECIAL = frozenset({"Null", "NullUnder", "Pop", "Copy", "Swap", "TakeLocal", "SetLocal", "MakeCell", "Call", "CallEx"})
 
 
 def _after(step: Step, layout: Layout) -> tuple[tuple[int, ...], int]:
-    """The stack and the mask of cells after a step, when it goes on to the next one."""
+    """Return the stack and the mask of cells after a step that continues with the next one."""
     op, stack, cells = step.op, layout.stack, layout.cells
     if op not in _SPECIAL:
         pops, pushes = effect(op, step.arg)
@@ -145,19 +145,19 @@ def _after(step: Step, layout: Layout) -> tuple[tuple[int, ...], int]:
 
 
 def _pop(stack: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """Without its ``count`` highest values, none of which may be NULL."""
+    """Return the stack without its ``count`` highest values, none of which may be NULL."""
     rest = len(stack) - count
     if rest < 0 or NULL in stack[rest:]:
         raise UnknownLayout
     return stack[:rest]
 
 
-#: Ops that NULLs on the stack, or cells, make others.
+#: Ops that are changed by NULLs on the stack, or by cells.
 _ERASED = frozenset({"Null", "NullUnder", "Pop", "Copy", "Swap", "GetLocal", "Call", "Append", "Extend", "Reraise"})
 
 
 def erase(step: Step, layout: Layout) -> tuple[str, Any] | None:
-    """The op and arg of a step on a stack without NULLs; None if nothing is left of it."""
+    """Return the op and arg of a step on a stack without NULLs, or None if nothing is left of it."""
     op, arg, stack = step.op, step.arg, layout.stack
     if op not in _ERASED:
         return op, arg
@@ -188,5 +188,5 @@ def _erase_swap(depth: int, layout: Layout) -> tuple[str, Any] | None:
     if low != NULL and top != NULL:
         return "Swap", layout.above(depth)
     if layout.above(depth) > 1:
-        raise UnknownLayout  # a NULL changes places with a value across others
+        raise UnknownLayout  # the swap moves a NULL past other values
     return None

@@ -1,1 +1,1 @@
-"""What is written on the command line: arguments, and the functions and values that files hold."""
+"""Reading of the command line: its arguments, and the functions and values that files hold."""

@@ -25,12 +25,12 @@ SPECS.update((name, getattr(typing, name)) for name in ("Annotated", "Callable",
 #: Those of them that may be called.
 MAKERS: Final = ("Array", "Instance", "OneOf", "const")
 
-#: Of longer arguments an error shows the beginning and the end.
+#: Error messages show only the beginning and the end of longer arguments (characters).
 LONGEST: Final = 200
 
 
 def parse_argument(text: str) -> tuple[str | None, object]:
-    """The name, if there is one, and the spec of an argument.
+    """Return the name of an argument, or None, and its spec.
 
     >>> parse_argument("n=[Int, const(3)]")
     ('n', [Int, const(3)])
@@ -42,7 +42,7 @@ def parse_argument(text: str) -> tuple[str | None, object]:
 
 
 def parse_spec(text: str) -> object:
-    """A literal, an expression of public spec names, or ``@`` and a file that holds the value."""
+    """Read a literal, an expression of public spec names, or ``@`` and a file that holds the value; raise Refused for anything else."""
     if text.strip().startswith("@"):
         return hovis.const(_held(text.strip()[1:]))
     try:
@@ -55,12 +55,12 @@ def parse_spec(text: str) -> object:
 
 
 def cut(text: str) -> str:
-    """An argument in an error."""
+    """Quote an argument for an error message, shortened if it is long."""
     return repr(text) if len(text) <= LONGEST else repr(text[: LONGEST // 2]) + "…" + repr(text[-LONGEST // 4 :])
 
 
 def _held(target: str) -> object:
-    """What a file holds: JSON, a global of a Python file, or else its text."""
+    """Read the value that a file holds: JSON, a global of a Python file, or else its text."""
     if ".py:" in target:
         return named(target)
     path = Path(target)
@@ -83,7 +83,7 @@ def _held(target: str) -> object:
 
 
 class _Reader:
-    """A walk over one argument."""
+    """Evaluates the syntax tree of one argument."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -114,19 +114,19 @@ class _Reader:
         raise self._refusal(node)
 
     def _number(self, node: ast.expr) -> object:
-        """``-1``, ``2 + 3j``; no other arithmetic."""
+        """Evaluate ``-1`` or ``2 + 3j``; no other arithmetic is allowed."""
         try:
             return ast.literal_eval(node)
         except ValueError:
             raise self._refusal(node) from None
 
     def _either(self, node: ast.expr, left: Any, right: Any) -> object:
-        """One of two kinds: of values there is OneOf."""
+        """Build the spec of one of two kinds; two known values are refused, as OneOf is for these."""
         if not is_spec(left) and not is_spec(right):
             raise self._refusal(node)
         try:
             return left | right
-        except TypeError:  # lists, which Python itself refuses
+        except TypeError:  # as for lists, which have no |
             return Either((left, right))
 
     def _shape(self, node: ast.expr) -> Any:

@@ -1,4 +1,4 @@
-"""The function, or another global, that ``FILE.py:NAME`` names."""
+"""Loading of the function, or another global, that ``FILE.py:NAME`` names."""
 
 import contextlib
 import os
@@ -11,11 +11,11 @@ from hovis.base import files
 
 
 class Refused(Exception):
-    """What the user asked for can't be done; the message is all that is printed."""
+    """Raised when a request of the user can't be met; the message is all that is printed."""
 
 
 def load(target: str) -> Any:
-    """The function that ``FILE.py:NAME`` names; a class's as ``FILE.py:Class.method``."""
+    """Return the function that ``FILE.py:NAME`` names; a method is ``FILE.py:Class.method``."""
     found = named(target)
     if not callable(found):
         file, _, name = target.rpartition(":")
@@ -24,7 +24,7 @@ def load(target: str) -> Any:
 
 
 def named(target: str) -> Any:
-    """What ``FILE.py:NAME`` names."""
+    """Return the object that ``FILE.py:NAME`` names."""
     file, colon, name = target.rpartition(":")
     path = Path(file)
     if not colon or not name:
@@ -40,11 +40,11 @@ def named(target: str) -> Any:
 
 
 def _module(path: Path) -> Any:
-    """The file, run as a module of its name, as ``import`` in its folder would; once."""
+    """Run the file once, as a module of its name, as ``import`` in its folder would."""
     known = sys.modules.get(path.stem)
     if known is not None and Path(getattr(known, "__file__", None) or "").resolve() == path.resolve():
         return known
-    # a file may be called operator.py, or a.b.py: no import would find it, and what is of this name is never imported
+    # a file may be named operator.py or a.b.py: an import would not find it, so it gets a name that nothing imports
     name = path.stem if path.stem not in sys.modules and "." not in path.stem else f"hovis.__main__.{path.stem}"
     sys.path.insert(0, str(path.parent.resolve()))
     try:
@@ -56,15 +56,15 @@ def _module(path: Path) -> Any:
 
 
 _FOLDER: Final = os.path.dirname(__file__)
-#: Files whose lines are none of the user's.
+#: Files that contain no user code.
 _OWN: Final = (_FOLDER + os.sep, os.path.join(os.path.dirname(_FOLDER), "__main__.py"), files.__file__, "<frozen")
 
 
 def told(error: BaseException) -> str:
-    """An exception, and the line of the user's that has raised it."""
+    """Describe an exception, with the line of user code that raised it."""
     seen = traceback.TracebackException.from_exception(error)
     said = ""
-    with contextlib.suppress(Exception):  # it may be an exception of the program's own
+    with contextlib.suppress(Exception):  # the program may define the exception class, and str() of it may raise
         said = str(error)
     text = type(error).__name__ + (f": {said}" if said else "")
     if isinstance(error, SyntaxError):

@@ -1,4 +1,4 @@
-"""What a residual checks on entry, and what it takes for granted, in words."""
+"""Descriptions of what a residual checks on entry and what it assumes."""
 
 from collections.abc import Iterable
 
@@ -10,14 +10,14 @@ from hovis.lattice import Array, Const
 
 
 def checks(unknown: Iterable[tuple[str, Part]], static: Iterable[object], guards: Iterable[Guard]) -> list[str]:
-    """What a residual checks on entry, and what it takes for granted: one line each."""
+    """List what a residual checks on entry and what it assumes, one line each."""
     lines = [f"entry: {name} :: {fits(part)}" for name, part in unknown]
     lines += [f"frozen: {short(value)}" for value in static]
     return [naming.printable(line) for line in [*lines, *(f"guard: {_guard(guard)}" for guard in guards)]]
 
 
 def fits(part: Part) -> str:
-    """What an argument has to be, as a spec is written."""
+    """Describe the arguments that fit a part, in the notation of specs."""
     if isinstance(part, Fixed):
         return f"const({short(part.value)})"
     if isinstance(part, Leaf):
@@ -41,7 +41,7 @@ def fits(part: Part) -> str:
 
 
 def _guard(guard: Guard) -> str:
-    """A guard in words."""
+    """Describe a guard in words."""
     holder, name, value = guard.holder, guard.name, short(guard.value)
     match guard.kind:
         case "item":
@@ -74,7 +74,7 @@ def _guard(guard: Guard) -> str:
 
 
 def short(value: object) -> str:
-    """A value in little space, without running code of the user's."""
+    """Describe a value briefly, without running user code."""
     text = naming.literal(value)
     if text is not None:
         return text if len(text) <= 40 else text[:39] + "…"

@@ -1,4 +1,4 @@
-"""What ``hovis.explain`` says: what was left as it is, where in the source, why, and what would help."""
+"""The report of ``hovis.explain``: what was left for run time, where in the source, why, and what would help."""
 
 import builtins
 from collections import Counter
@@ -17,10 +17,10 @@ from hovis.lattice import Any as AnyType
 from hovis.lattice import Const, Type
 from hovis.library.core import Library, Stand
 
-#: What reads an attribute or calls a method of its first argument.
+#: Builtins that access an attribute of their first argument.
 _ATTRIBUTES: Final = frozenset({getattr, setattr, delattr})
 
-#: Of a longer chain of inlined calls the middle is left out.
+#: Longer chains of inlined calls are printed without their middle.
 MAX_CALLERS: Final = 6
 
 
@@ -30,8 +30,8 @@ class Remark:
 
     what      the thing: a call, a branch, a whole function
     why       the reason, a sentence
-    hint      what would change it, or ""
-    location  where it stands in the user's source
+    hint      a way to avoid it, or ""
+    location  its place in the user's source
     """
 
     what: str
@@ -41,11 +41,11 @@ class Remark:
 
     @property
     def loss(self) -> bool:
-        """Is something left that could have been specialized?  (A decision on what is unknown is none.)"""
+        """Is something left that could have been specialized? (A decision on an unknown value does not count.)"""
         return not self.what.startswith((DECIDED, MADE)) and not self.what.endswith((OWN, JOINED, STAYS))
 
     def lines(self, times: int = 1) -> list[str]:
-        """The remark as text: the place, the source line with the span underlined, the reason."""
+        """Return the lines of the remark: the place, the source line with the span underlined, the reason."""
         text = [f"{self.what}: {self.why}" if self.why else self.what]
         if times > 1:
             text[0] += f" ({times} times)"
@@ -63,9 +63,9 @@ class Remark:
 
 
 class Report:
-    """What stayed as it was, and why: ``remarks`` one by one, ``str`` for people.
+    """Report of what was left for run time, and why: ``remarks`` has the remarks one by one, ``str`` gives the text.
 
-    consequences  how many operations more are left because they work on what these gave
+    consequences  how many more operations are left because they use results of these
     """
 
     def __init__(self, headlines: Sequence[str], remarks: Iterable[Remark], consequences: int = 0) -> None:
@@ -75,7 +75,7 @@ class Report:
 
     @property
     def remarks(self) -> list[Remark]:
-        """Each remark once, in the order of the trace."""
+        """The remarks without duplicates, in the order of the trace."""
         return list(self.counts)
 
     @property
@@ -99,7 +99,7 @@ class Report:
 
 
 def of_functions(functions: Sequence[Function], library: Library, names: Mapping[int, str]) -> tuple[list[Remark], int]:
-    """The remarks on a trace, and how many operations are left only because of them; names: what the user calls a Param, by id."""
+    """Collect the remarks on a trace, and count the operations that are left only because of them. names: what the user calls a Param, by id."""
     found: list[Remark] = []
     consequences = 0
     sources = Sources(functions, names)
@@ -122,7 +122,7 @@ def of_functions(functions: Sequence[Function], library: Library, names: Mapping
 
 
 class Sources:
-    """Which of the user's arguments a value was computed from."""
+    """Finds the arguments of the user from which a value was computed."""
 
     def __init__(self, functions: Sequence[Function], names: Mapping[int, str]) -> None:
         self.names = names
@@ -134,7 +134,7 @@ class Sources:
                         self._incoming.setdefault(id(param), []).append(arg)
 
     def handed_on(self, params: Iterable[Param]) -> set[int]:
-        """The ids of these, and of all parameters of blocks that they arrive in."""
+        """Return the ids of ``params``, and of all block parameters that they are passed to."""
         onto: dict[int, list[int]] = {}
         for param, args in self._incoming.items():
             for arg in args:
@@ -148,7 +148,7 @@ class Sources:
         return found
 
     def of(self, *values: Operand) -> str:
-        """``x and n``, in the order of the arguments; "" if none is among them."""
+        """Name the arguments from which ``values`` were computed: ``x and n``, in the order of the arguments; empty if there are none."""
         seen: set[int] = set()
         todo = [value for value in values if isinstance(value, Param | Op)]
         while todo:
@@ -165,18 +165,18 @@ def _listing(names: Sequence[str]) -> str:
 
 
 def _follows(op: Op, given: set[int]) -> bool:
-    """Is this opaque only for what it is given: something that is itself unknown because of an opaque call?"""
+    """Is op opaque only because of its operands, which are unknown because of another opaque call?"""
     unknown = [a for a in op.operands() if isinstance(a, Param | Op) and isinstance(a.type, AnyType)]
     return bool(unknown) and not any(id(a) in given for a in unknown)
 
 
 def _checks_again(cond: Operand) -> bool:
-    """Is this hovis's own test that the environment is as it was?"""
+    """Is the condition hovis's own test that the environment is unchanged?"""
     return isinstance(cond, Op) and any(isinstance(a, Op) and a.callee is load_global for a in cond.args)
 
 
 def _expectation(branch: Terminator | None, library: Library) -> tuple[Op | None, Const | None]:
-    """The call of which a branch asks whether it has given what was expected, and that."""
+    """Return the call whose result a branch compares with the expected value, and that value; (None, None) for another branch."""
     cond = branch.cond if isinstance(branch, Branch) else None
     if isinstance(cond, Op) and len(cond.args) == 2 and isinstance(cond.args[0], Op) and isinstance(cond.args[1], Const):
         stand = library.models.get(type(cond.args[0].callee))
@@ -192,7 +192,7 @@ def _of_branch(branch: Branch, sources: Sources) -> Remark:
     return Remark(DECIDED, why, "", location)
 
 
-#: What remarks begin or end with that speak of no loss.
+#: How the text of a remark begins or ends that is not about a loss (see ``Remark.loss``).
 OWN: Final = "stays a function of its own"
 STAYS: Final = "stays"
 DECIDED: Final = "decided at run time"
@@ -200,7 +200,7 @@ MADE: Final = "made at run time"
 
 
 def _made(block: Block, library: Library) -> list[Remark]:
-    """Objects that had to be made because something opaque is given them."""
+    """Collect remarks on the objects that were materialized because an opaque call takes them."""
     found = []
     for op in block.all_ops():
         if op.effect & Effect.OPAQUE and op.callee is not builtins.__build_class__:
@@ -229,7 +229,7 @@ def _of_op(op: Op, library: Library, sources: Sources, expected: Const | None = 
 
 
 def callee_text(op: Op) -> str:
-    """What is called, for a reader."""
+    """Describe the callee of an op for a reader."""
     callee = op.callee
     if isinstance(callee, Function):
         return callee.name
@@ -244,7 +244,7 @@ def callee_text(op: Op) -> str:
     return naming.name_of(callee) or repr(callee)
 
 
-#: What the source says of the IR's own callables.
+#: The source syntax for callables that only the IR has.
 _IN_WORDS: Final[dict[Any, str]] = {
     operations.import_name: "import",
     operations.import_from: "from … import",
@@ -267,7 +267,7 @@ _IN_WORDS: Final[dict[Any, str]] = {
     builtins.__build_class__: "class",
 }
 
-#: Why some things stay as they are, and what would help.
+#: For some callables: the reason why a call stays, and a hint.
 _REASONS: Final[dict[Any, tuple[str, str]]] = {
     operations.import_name: ("the module was not loaded while tracing, and importing it runs its code", "import it before hovis traces"),
     builtins.__build_class__: ("the body of a class runs when its statement does", "a class outside of the function is known"),
@@ -288,7 +288,7 @@ def _why(op: Op, library: Library, sources: Sources) -> tuple[str, str]:
     unknown = [a for a in op.operands() if isinstance(a, Param | Op) and isinstance(a.type, AnyType)]
     if not _has_rule(callee, library):
         if any(isinstance(one, Stand) and one.real is type(callee) for one in library.models.values()):
-            # one that the traced code makes would be followed
+            # hovis would trace through such an object if the traced code had made it
             wrapped = getattr(callee, "__wrapped__", None)
             hint = f"{getattr(callee, '__name__', 'it')}.__wrapped__ would be traced through" if callable(wrapped) else ""
             return "what it holds is known at run time only", hint
@@ -321,7 +321,7 @@ def _listed(values: Sequence[Operand], names: Mapping[int, str]) -> str:
 
 
 def headline(name: str, parameters: Iterable[str], functions: Sequence[Function]) -> str:
-    """The first line: the function as it was traced, and how much is left of it."""
+    """Return the first line of the report: the function as it was traced, and how much is left of it."""
     ops = sum(1 for f in functions for _ in f.ops())
     blocks = sum(len(f.blocks) for f in functions)
     opaque = sum(1 for f in functions for op in f.ops() if op.effect & Effect.OPAQUE)

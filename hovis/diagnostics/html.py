@@ -1,7 +1,7 @@
-"""A Trace in a notebook: its text beside the source lines, and the graph of its blocks drawn.
+"""HTML view of a Trace for notebooks: its text beside the source lines, and a drawing of the control-flow graph.
 
-The layout is simple: the blocks stand under each other in their order.  An edge to the next block is a straight line, other
-edges forward run on the right, edges back on the left, in lanes so that none hides another.
+The layout is simple: the blocks are drawn below each other, in their order.  An edge to the next block is a straight line; other
+forward edges run on the right, back edges on the left, in separate lanes, so that no edge hides another.
 """
 
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from hovis.ir.model import Block, Branch, Function, Invoke, Jump, Location, Op, 
 from hovis.ir.printer import Printer
 from hovis.ir.quoting import source_line
 
-#: Sizes in the drawing.
+#: Sizes in the drawing (pixels).
 WIDTH: Final = 116
 HEIGHT: Final = 34
 GAP: Final = 26
 LANE: Final = 14
 MARGIN: Final = 26
 
-#: Source columns do not get longer than this.
+#: Maximal number of characters in the source column.
 COLUMNS: Final = 100
 
 _STYLE: Final = (
@@ -31,7 +31,7 @@ _CELL: Final = "padding:0 1.2em 0 0;text-align:left;vertical-align:top;white-spa
 
 
 def render(functions: Sequence[Function], params: Sequence[Any] | None = None) -> str:
-    """The HTML of the functions of one trace."""
+    """Return the HTML of the functions of one trace."""
     drawn = "".join(draw(function) for function in functions if len(function.blocks) > 1)
     left = f'<div style="flex:none">{drawn}</div>' if drawn else ""
     return f'<div class="hovis-trace" style="{_STYLE}">{left}{table(functions, params)}</div>'
@@ -41,7 +41,7 @@ def render(functions: Sequence[Function], params: Sequence[Any] | None = None) -
 
 
 def table(functions: Sequence[Function], params: Sequence[Any] | None = None) -> str:
-    """The lines of the text, each beside the source line that it comes from."""
+    """Return the text as an HTML table, each line beside the source line that it comes from."""
     rows, last = [], None
     for shown, text in Printer(list(functions), params).lines():
         chain = outline(_location(shown))[::-1]
@@ -59,7 +59,7 @@ def _location(shown: object) -> Location | None:
 
 
 def _source(chain: Sequence[Location]) -> str:
-    """The cell with the source line of a location; its callers are in the tooltip."""
+    """Return the table cell with the source line of a location; its tooltip lists the callers."""
     at = chain[0]
     line = source_line(at).strip()
     line = line if len(line) <= COLUMNS else line[: COLUMNS - 1] + "…"
@@ -72,7 +72,7 @@ def _source(chain: Sequence[Location]) -> str:
 
 
 def draw(function: Function) -> str:
-    """The blocks of a function and the edges between them, as SVG."""
+    """Draw the blocks of a function and the edges between them, as SVG."""
     where = {id(block): k for k, block in enumerate(function.blocks)}
     jumps = [(k, where[id(edge.block)], _label(block, n)) for k, block in enumerate(function.blocks) for n, edge in enumerate(edges(block.terminator))]
     paths = [_straight(source, label) for source, target, label in jumps if target == source + 1]
@@ -98,7 +98,7 @@ def draw(function: Function) -> str:
 
 
 def _lanes(spans: Sequence[tuple[int, int]]) -> list[int]:
-    """A lane for each span of blocks, from 1, so that no two spans in one lane touch."""
+    """Assign a lane, from 1, to each span of blocks; no two spans in one lane touch."""
     taken: list[list[tuple[int, int]]] = []
     found = []
     for low, high in spans:
@@ -111,7 +111,7 @@ def _lanes(spans: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _label(block: Block, n: int) -> str:
-    """What an edge is taken for: the first of a Branch if its test holds, the second of an Invoke if it raises."""
+    """Return the label of the n-th edge of a block: whether the test of a Branch holds, or that an Invoke raises; else empty."""
     if isinstance(block.terminator, Branch):
         return ("true", "false")[n]
     return ("", "error")[n] if isinstance(block.terminator, Invoke) else ""

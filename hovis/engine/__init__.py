@@ -1,1 +1,1 @@
-"""F3: bytecode is interpreted; what is known is done, what is not becomes IR."""
+"""F3: the abstract interpreter of bytecode. It executes operations on known values, and emits IR for the others."""

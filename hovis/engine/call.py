@@ -1,6 +1,6 @@
-"""Calls of any callee (CPython: Objects/call.c).
+"""Calls of callees of any kind (CPython: Objects/call.c).
 
-``call`` leaves the result on the stack and says, like every instruction handler, how to go on.
+``call`` leaves the result on the stack, and returns a control code, as every instruction handler does.
 """
 
 import builtins
@@ -24,7 +24,7 @@ from hovis.library.core import Stand
 
 FUNCTION: Final = types.FunctionType
 
-#: The vocabulary of the IR: Python functions that are primitives.
+#: The operations of the IR: Python functions that are primitives.
 OPERATIONS: Final = frozenset(value for value in vars(operations).values() if type(value) is FUNCTION)
 
 METHOD: Final = types.MethodType
@@ -35,7 +35,7 @@ BUILD_CLASS: Final = builtins.__build_class__
 
 
 def call(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
-    """Call callee; its result goes where mode says."""
+    """Call callee; mode says where the result goes. Return a control code, as an instruction handler does."""
     callee = m.resolve(callee)
     if isinstance(callee, Dyn):
         m.use(callee)
@@ -51,7 +51,7 @@ def call(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mode: str =
         return _call_object(m, callee, args, kwargs, mode)
     fn = callee.value
     if type(fn) in ENTERED_THROUGH:
-        # a jitted function is entered through its original
+        # of a jitted function, the original function is entered
         return call(m, Known(fn._function), args, kwargs, mode)  # type: ignore[attr-defined]
     if fn is BUILD_CLASS:
         return class_statement.statement(m, args, kwargs, mode)
@@ -84,14 +84,14 @@ def call(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mode: str =
 
 
 def _alike(m: Machine, callee: Dyn) -> Known | None:
-    """What does what an unknown wrapper does, where it is known what that is made of."""
+    """Return the known callable that an unknown wrapper behaves like (see `Alike`), or None if that is not known."""
     kind = m.type_of(callee)
     found = kind.facts if type(kind) is Refined else None
     return Known(found.value) if isinstance(found, Alike) else None
 
 
 def _call_function(m: Machine, callee: V, fn: Any, code: types.CodeType, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
-    """Enter a Python function, unless the library knows what its code comes to."""
+    """Enter a Python function, unless the library has an action for its code that gives a result."""
     action = m.library.codes.get(id(code))
     found = action(m, [callee, *args], kwargs) if action is not None else None
     return call_function(m, callee, fn, args, kwargs, mode) if found is None else finish(m, found, mode)
@@ -102,13 +102,15 @@ def builtin_callable(fn: object) -> bool:
     return issubclass(type(fn), _BUILTINS) or type(find(type(fn), "__call__")) in _SLOTS
 
 
-#: Of what type ``__call__`` of a class of C is.
+#: Types of the ``__call__`` of a C class.
 _SLOTS = (types.WrapperDescriptorType, types.MethodDescriptorType)
 _BUILTINS = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
 
 
 def unbound_builtin(fn: Any) -> tuple[object, object] | None:
-    """A builtin's bound method as its descriptor and its object: ``[].append`` as ``list.append`` and ``[]``."""
+    """Split a bound method of a builtin into its descriptor and its instance: ``[].append`` into ``list.append`` and ``[]``. None if fn is not
+    one.
+    """
     if is_a(fn, types.BuiltinMethodType | types.MethodWrapperType):
         owner = fn.__self__
         if owner is None or isinstance(owner, types.ModuleType):

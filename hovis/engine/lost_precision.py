@@ -1,4 +1,4 @@
-"""What had too many values to be told apart, for ``explain``: the user's variables that are unknown only because of that."""
+"""Remarks for ``explain`` on the user's variables that are unknown only because they had too many values to keep apart."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
@@ -10,12 +10,12 @@ from hovis.ir.model import Location
 if TYPE_CHECKING:
     from hovis.engine.worklist import Engine
 
-#: So the remark ends.
+#: The end of each remark.
 JOINED: Final = "has too many values to be told apart here"
 
 
 def reasons(engine: "Engine") -> Iterator[tuple[str, Location | None, str]]:
-    """What, where, and which hint would change it; each variable once."""
+    """Yield for each variable, once, a remark, its location, and the hint that would change it."""
     seen: set[str] = set()
     for site, forced in engine.tables.forced.items():
         for path in forced:
@@ -28,7 +28,7 @@ def reasons(engine: "Engine") -> Iterator[tuple[str, Location | None, str]]:
 
 
 def _behind_the_test(state: State) -> State:
-    """Where a loop's body begins, if a state stands at the loop's head: a hint can be written there."""
+    """Return the state moved to the beginning of the loop body, where a hint can be written, if state stands at a loop header; else state."""
     frame = state.frames[-1]
     test = next((at for at, head in frame.code.head_tests.items() if head == frame.pc), None)
     body = [at for at in frame.code.successors[test] if at in frame.code.natural_loops[frame.pc]] if test is not None else []
@@ -40,7 +40,7 @@ def _behind_the_test(state: State) -> State:
 
 
 def _variable(engine: "Engine", state: State, path: int) -> str | None:
-    """The name of the user's variable, if that is what stands there and it is unknown."""
+    """Return the name of the user's variable at path, if its value in state is unknown; else None."""
     part = engine.tables.paths.parts[path]
     if len(part) != 3 or part[1] != "local" or part[0] >= len(state.frames):
         return None

@@ -1,4 +1,4 @@
-"""The end of a trace: what every edge and call passes on is worked out, and each function gets its blocks."""
+"""The end of a trace: compute the arguments of every edge and call, and collect the blocks of each function."""
 
 from collections import deque
 
@@ -16,7 +16,7 @@ from hovis.lattice import Const
 
 
 def finish(engine: Engine) -> list[Function]:
-    """Resolve all edges, and collect the blocks of each function that START needs."""
+    """Resolve all edges, and return the functions reachable from START, each with its blocks."""
     start = engine.keys.start
     engine.lent = {}
     functions: list[Function] = []
@@ -35,7 +35,7 @@ def finish(engine: Engine) -> list[Function]:
         before = len(owned)
         owned.update(map(id, function.blocks))
         if len(owned) < before + len(function.blocks):
-            raise GiveUp("two residual functions came to the same place")  # better a call of the original than the wrong way on
+            raise GiveUp("two residual functions came to the same place")  # a call of the original function is better than a wrong residual
     start.reads |= engine.environment.granted
     if not engine.environment.frozen:
         guards.spread(engine.keys.all(), [start.reads, *(look.keys for look in engine.looks)])
@@ -69,7 +69,7 @@ def blocks(engine: Engine, root: Entry, todo: "deque[Entry]") -> list[Block]:
 
 
 def seal(engine: Engine, entry: Entry) -> None:
-    """Fix the parameters of an entry's block."""
+    """Fix the parameters of an entry's block: only those that its state still uses are kept."""
     if not entry.sealed:
         entry.sealed = True
         found = dyns(entry.state)
@@ -84,13 +84,13 @@ def seal(engine: Engine, entry: Entry) -> None:
 
 
 def dyns(state: State) -> list[Dyn]:
-    """The values of state that the residual computes."""
+    """Collect the `Dyn` values of state, which the residual computes."""
     roots = [v for _, v in state.roots() if type(v) is Dyn]
     return roots + [c for o in state.heap.values() if not o.bulk for c in o.cells if type(c) is Dyn]
 
 
 def resolve(engine: Engine, edge: Edge, target: Entry, state: State) -> list[Block]:
-    """Point edge at its target; the blocks that had to be made for it."""
+    """Set the target block and the arguments of edge. Return the blocks that had to be inserted on the edge."""
     between = Block()
     args = arguments(engine, target, state, between)
     if between.ops:
@@ -102,7 +102,9 @@ def resolve(engine: Engine, edge: Edge, target: Entry, state: State) -> list[Blo
 
 
 def arguments(engine: Engine, target: Entry, state: State, between: Block | None) -> tuple[Operand, ...]:
-    """What the parameters of target are when state arrives there; virtual objects that have to be real are built."""
+    """Compute the arguments for the parameters of target's block when state arrives there. Virtual objects that have to be real are materialized
+    in the block ``between``.
+    """
     seal(engine, target)
     engine.state, engine.block = state, between or Block()
     paths = engine.tables.paths
@@ -128,7 +130,7 @@ def arguments(engine: Engine, target: Entry, state: State, between: Block | None
 
 
 def _put_before(call: Op, made: list[Op], first: Block) -> None:
-    """What a call's arguments are built by stands right before it."""
+    """Insert the ops ``made``, which build the arguments of call, right before call."""
     for block in _chain_blocks(first):
         if any(op is call for op in block.ops):
             at = next(k for k, op in enumerate(block.ops) if op is call)
@@ -138,7 +140,7 @@ def _put_before(call: Op, made: list[Op], first: Block) -> None:
 
 
 def _chain_blocks(first: Block) -> list[Block]:
-    """The blocks of one chain: first, its continuations and the landings of its Invokes (no edge out is resolved yet)."""
+    """Collect the blocks of one chain: first, its continuations and the landing pads of its Invokes (no exit edge is resolved yet)."""
     found, todo = [], [first]
     seen: set[int] = set()
     while todo:

@@ -1,4 +1,4 @@
-"""From a Python function and what is known of its arguments to IR: the engine's front door."""
+"""Tracing of a Python function for partly known arguments: the entry point of the engine."""
 
 import types
 from collections.abc import Callable, Iterable, Sequence
@@ -33,14 +33,14 @@ from hovis.ir.operations import unchanged
 from hovis.lattice import ANY, Const, constants
 from hovis.library.core import Library
 
-#: Instructions that a trace may interpret to begin with, restarts included.
+#: Instructions that a trace may interpret by default, including those of restarts.
 FUEL = 250_000
 
 
 class Leaf:
     """An unknown part of the arguments.
 
-    promotable: if it turns out to choose, it had better be known (see Promote).  choices: it is one of these constants.
+    promotable: if its value turns out to decide something, it should become known (see Promote).  choices: the constants of which it is one.
     """
 
     __slots__ = ("choices", "param", "promotable")
@@ -61,7 +61,7 @@ class Fixed:
 
 
 class Structure:
-    """A container of the caller whose structure is known: kind, class, keys and parts; ``param`` is the container."""
+    """A container passed by the caller whose structure is known: kind, class, keys and parts. ``param`` stands for the container itself."""
 
     __slots__ = ("cls", "keys", "kind", "param", "parts")
 
@@ -74,7 +74,7 @@ class Structure:
 
 
 class Fresh:
-    """A tuple or dict that the call itself makes: ``*args`` and ``**kwargs``."""
+    """A tuple or dict that the call itself makes, for ``*args`` or ``**kwargs``; keys is None for a tuple."""
 
     __slots__ = ("keys", "parts")
 
@@ -87,13 +87,13 @@ Part = Leaf | Fixed | Structure | Fresh
 
 
 class Result:
-    """What the engine found: the functions, the traced one first, and which of its params is which leaf."""
+    """The result of a trace: the functions, the traced one first, and the map from the leaves of the arguments to its params."""
 
     __slots__ = ("engine", "functions", "given", "params", "reasons", "stats")
 
     def __init__(self, functions: list[Function], given: Sequence[Operand], engine: Engine) -> None:
         self.functions = functions
-        #: what the params of the traced function stand for, and the other way round
+        #: the leaves that the params of the traced function stand for, and the param of each leaf
         self.given = tuple(given)
         self.params = {id(arg): param for arg, param in zip(given, functions[0].params, strict=True)}
         self.engine = engine
@@ -102,7 +102,7 @@ class Result:
 
     @property
     def guards(self) -> tuple[Guard, ...]:
-        """What the traced function relies on when it begins."""
+        """The guards that the traced function relies on when it begins."""
         reads = self.engine.keys.start.reads
         return tuple(guard for at, guard in self.engine.environment.guards.items() if at in reads)
 
@@ -152,10 +152,10 @@ def run(
     left: Iterable[types.CodeType] = (),
     learned: set[types.CodeType] | None = None,
 ) -> Result:
-    """Trace fn for these arguments, one part a parameter (``*args`` and ``**kwargs`` last).
+    """Trace fn for the given arguments, one part for each parameter (``*args`` and ``**kwargs`` last).
 
-    wanted: the code that all of this is about, which fn only calls; left: what stays a call;
-    learned: callees that traces of fn for other arguments have found to cost too much, to which this one adds what it finds.
+    wanted: the code of the function that is to be specialized, if fn only calls it; left: the codes of callees that stay calls;
+    learned: the codes of callees that traces of fn for other arguments have found too expensive, to which this trace adds those that it finds.
     Raises GiveUp with the reason if the call has to be left as a whole.
     """
     code = normalize(fn.__code__)
@@ -183,30 +183,30 @@ def run(
 def engine_for(
     library: Library, package: str, frozen: bool, known_sizes: bool = False, volatile: frozenset[Any] = frozenset(), held: int = 0
 ) -> PythonEngine:
-    """An engine for one trace, of arguments with so many parts."""
+    """Make the engine for one trace. held: the number of parts in the structures of the arguments."""
     engine = PythonEngine(library, Tables((SPARINGLY if known_sizes else FREELY).for_parts(held), FREELY.for_parts(held)), package, frozen)
     engine.known_sizes, engine.environment.volatile = known_sizes, volatile
     return engine
 
 
 def follow(engine: PythonEngine, initial: Callable[[], State], fuel: int, choices: tuple[Any, ...] = ()) -> Result:
-    """Trace from a state with one frame, which ``initial`` makes afresh each time."""
+    """Trace from a state with one frame. ``initial`` makes this state again for each attempt."""
     try:
         functions = _trace(engine, initial, fuel, choices)
         return Result(functions, _match(engine, initial), engine)
     finally:
-        engine.effort.roots = []  # the engine is garbage soon, but in cycles: what is the user's is not to last as long
+        engine.effort.roots = []  # the engine is garbage soon, but in reference cycles: it must not keep the user's objects alive until then
         class_templates.retire(engine.tables.templates.values())
         constants.forget_large()
 
 
 def _held(part: Part) -> int:
-    """How many parts are in structures: a model is as long as its parameters are many."""
+    """Count the parts in structures: a trace gets longer with them, as for a model with many parameters."""
     return sum(1 + _held(p) for p in part.parts) if isinstance(part, Structure) else 0
 
 
 def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choices: tuple[Any, ...]) -> list[Function]:
-    """Trace until what was learned while building the last objects is known from the beginning."""
+    """Repeat the trace until an attempt completes without learning anything that it should have known from its beginning."""
     attempts = len(budget.SHARES)
     effort = engine.effort
     part = budget.BRIEF if engine.tables.expensive else 1
@@ -246,7 +246,9 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
 
 
 def _reads_less(engine: PythonEngine, functions: Sequence[Function]) -> bool:
-    """The residual may store into known objects, or classes: the next trace reads them at run time; False: there is none that it does not read so already."""
+    """Record the known objects, classes and globals that the residual may store into, so that the next trace reads them at run time. Return
+    False if nothing new was recorded.
+    """
     environment = engine.environment
     stored = aliased_stores.find(functions, environment.static_parts, environment.asked.values())
     thawed: list[Any] = [one for held in stored.objects for one in environment.thaw_later(held)]
@@ -265,28 +267,30 @@ def _reads_less(engine: PythonEngine, functions: Sequence[Function]) -> bool:
 
 
 def _with_less(engine: PythonEngine, attempts: int, out: budget.OutOfFuel) -> int:
-    """Let the next attempt know less; how many there are to be.  Raises out where there are no more."""
+    """Make the next attempt know less, and return the number of attempts that are left. Raise out if there are none."""
     if attempts > 1 and not _know_less(engine, str(out)):
         if engine.effort.undissolved():
-            return attempts + 1     # there is nobody to blame: the first attempt again, with all of its share
+            return attempts + 1     # no callee is to blame: repeat the first attempt, with its full share
         attempts = 1
     if attempts == 1:
         _know_least(engine, str(out))
     if not attempts:
         if engine.tables.generators != "virtual":
             raise out
-        # generators that are stacked up in a loop may be what it takes so long for
+        # a chain of generators that grows in a loop may be the cause
         engine.tables.generators, attempts = "real", 1
     return attempts
 
 
 def _know_less(engine: PythonEngine, why: str) -> bool:
-    """It takes too long: what costs most is not entered, or not told apart; False: there is nothing of the kind."""
+    """Make the trace cheaper: leave the most expensive callee as a call, or stop keeping its most numerous states apart. False if neither is
+    possible.
+    """
     return budget.leave_heaviest(engine.tables, engine.effort.spent, engine.package, why) or generalization.let_go(engine.tables, engine.keys.entries)
 
 
 def _know_least(engine: PythonEngine, why: str) -> None:
-    """The next attempt is the last: nothing that costs much is entered, and no states are told apart."""
+    """Prepare the last attempt: no expensive callee is entered, and no states are kept apart."""
     budget.leave_heaviest(engine.tables, engine.effort.spent, engine.package, why, last=True)
     engine.tables.coarse = True
     engine.keys.wanted.clear()
@@ -309,7 +313,7 @@ def _start(engine: Engine, initial: Callable[[], State], choices: tuple[Any, ...
 
 
 def _initial(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[Part]) -> State:
-    """The state in which the function begins."""
+    """Make the state in which the function begins."""
     engine.state = State([], {})
     slots: list[V | None] = [value_of(engine, part, held=True) for part in parts]
     free = len(code.names) - code.n_free
@@ -320,7 +324,7 @@ def _initial(engine: Engine, fn: types.FunctionType, code: Any, parts: Sequence[
 
 
 def value_of(engine: Engine, part: Part, held: bool = False) -> V:
-    """A part of the arguments as an engine value; held: the caller holds it as long as the function runs."""
+    """Make the engine value of a part of the arguments. held: the caller keeps it alive as long as the function runs."""
     if isinstance(part, Fixed):
         return Known(part.value)
     if isinstance(part, Leaf):
@@ -341,7 +345,7 @@ def _container(engine: Engine, part: Structure, cells: tuple[V, ...]) -> V:
 
 
 def _match(engine: Engine, initial: Callable[[], State]) -> Sequence[Operand]:
-    """What each Param of the entry block stands for."""
+    """Return the operand that each Param of the entry block stands for."""
     start = engine.keys.start
     state = initial()
     state.frames[0].ctx = start.state.frames[0].ctx
@@ -349,7 +353,7 @@ def _match(engine: Engine, initial: Callable[[], State]) -> Sequence[Operand]:
 
 
 def arranged(result: Result, leaves: Sequence[Param]) -> Function:
-    """The traced Function, with these leaves for its parameters; what it does not use it is given all the same."""
+    """Return the traced Function with leaves as its parameters, including those that it does not use."""
     start = result.functions[0]
     if len(result.params) < len(result.given):
         _told_apart(result)
@@ -363,7 +367,9 @@ def arranged(result: Result, leaves: Sequence[Param]) -> Function:
 
 
 def _told_apart(result: Result) -> None:
-    """Several params stand for one leaf: there is one in front of them."""
+    """Insert an entry block with one parameter per leaf, where several params stand for the same leaf. Raise GiveUp if the function calls
+    itself.
+    """
     start = result.functions[0]
     if any(op.callee is start for f in result.functions for op in f.ops()):
         raise GiveUp("it calls itself, and is given one value twice")

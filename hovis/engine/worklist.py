@@ -1,4 +1,4 @@
-"""The loop: entries are evaluated, chain by chain, until nothing changes."""
+"""The worklist loop: evaluate entries, chain by chain, until a fixpoint is reached."""
 
 import abc
 import heapq
@@ -36,19 +36,19 @@ from hovis.library.core import Library
 
 ROLLED = "a loop runs so long here that it stays a loop: what only counts in it is not known"
 UNROLL = "hovis.unroll(…) around what it goes over would keep its rounds apart"
-#: Before an instruction that relies on the environment: look again after an opaque call; or never fold anything of it.
+#: Modes of an instruction that relies on the environment: test the guards again after an opaque call; or never fold it.
 LOOK = 1
 PLAINLY = 2
-#: Instructions that a chain costs besides those in it.
+#: The fixed cost of a chain, in instructions, in addition to those that it executes.
 CHAIN: Final = 16
-#: Known values that are the same whatever happens to the environment; ``super`` is, too, whose calls look at the frame that they are in.
+#: Classes of known values that no change of the environment affects; ``super`` is not affected either (its calls look at their own frame).
 _FIXED: Final = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, CodeType)
-#: Restarts before the whole is given up (the tables are finite, patience is shorter).
+#: Restarts after which the trace is given up. (The tables are finite, so restarts end, but that may take too long.)
 MAX_RESTARTS = 2_000
 
 
 class Engine(Machine):
-    """The fixpoint over entries."""
+    """The fixpoint computation over entries."""
 
     def __init__(self, library: Library, tables: Tables, package: str, frozen: bool) -> None:
         super().__init__(library, tables, package, frozen)
@@ -56,7 +56,7 @@ class Engine(Machine):
         self.work: list[Entry] = []
         self.again: list[tuple[int, Entry]] = []
         self.restarts = 0
-        #: of the chain: its instructions so far, and the loops that it goes through
+        #: of the current chain: the number of instructions executed so far, and the loops that it unrolls
         self.steps = 0
         self.rounds = Rounds(tables.unrolling, tables.collecting)
         self.initial: Callable[[], Entry]
@@ -64,7 +64,7 @@ class Engine(Machine):
     # --------------------------------------------------------------------------------------------- the loop
 
     def run(self, initial: Callable[[], Entry]) -> Entry:
-        """Trace until nothing changes.  ``initial()`` gives the START entry, afresh for each full restart."""
+        """Trace until nothing changes. ``initial()`` makes a new START entry for each full restart."""
         self.initial = initial
         with watched(self.environment.looked_up):
             return self._run()
@@ -97,7 +97,7 @@ class Engine(Machine):
         return self.keys.start
 
     def _begin(self) -> None:
-        """Drop all entries, and let START be evaluated."""
+        """Drop all entries, and queue START."""
         self.keys.clear()
         self.work, self.again = [], []
         self.environment.read_static = set()
@@ -107,7 +107,7 @@ class Engine(Machine):
         self.push_work(self.keys.start)
 
     def leave_class(self, template: class_templates.Template) -> None:
-        """A class whose template got out: from now on its statement is left as it is."""
+        """Record that the template of a class has leaked: from now on its class statement is left in the residual."""
         self.tables.real_classes.setdefault(template.body, "the class could not be followed")
 
     def edge(self, edge: Edge, state: State) -> None:
@@ -117,9 +117,9 @@ class Engine(Machine):
         return self.merger.arrive(site, state, function)
 
     def push_work(self, entry: Entry) -> None:
-        """A new entry is followed first (so that what it needs is known for its siblings).
+        """Queue entry for evaluation. New entries come first, to find out early which slots they use: their siblings profit from it.
 
-        Changed ones come last, in the order of their creation: about that of the program.
+        Changed entries come last, in the order of their creation, which is about that of the program.
         """
         if not entry.queued:
             entry.queued = True
@@ -129,7 +129,7 @@ class Engine(Machine):
                 self.work.append(entry)
 
     def _discard(self, todo: list[Entry], current: Entry) -> None:
-        """Drop these entries and what was reached from them; what leads there is evaluated again."""
+        """Discard the entries todo and all that were reached from them, and queue the entries that lead to them again."""
         bad: set[Entry] = set()
         while todo:
             entry = todo.pop()
@@ -143,7 +143,7 @@ class Engine(Machine):
             if table is not None and table.get(entry.key) is entry:
                 del table[entry.key]
         for entry in bad - {current}:
-            # labels may still lead here, nothing else does: what it holds goes now
+            # only labels may still refer to these entries: release their contents
             entry.state, entry.block, entry.exits, entry.calls = State([], {}), Block(), [], []
         kept = self.keys.all()
         for entry in kept:
@@ -155,12 +155,12 @@ class Engine(Machine):
         heapq.heapify(self.again)
 
     def evaluate(self, entry: Entry) -> None:
-        """Follow one chain of instructions from entry to where it ends or meets others."""
+        """Evaluate the chain of instructions from entry to where it ends or meets other paths."""
         while not self._chain(entry):
             pass
 
     def _chain(self, entry: Entry) -> bool:
-        """False: a loop in the chain ran too long and is rolled now; do the chain again."""
+        """Evaluate the chain once. Return False if it has to be evaluated again, as when a loop in it ran too long and is rolled now."""
         self.effort.tick(CHAIN)
         self._open(entry)
         if entry.choices:
@@ -180,9 +180,10 @@ class Engine(Machine):
         return done
 
     def _follow(self, first: bool) -> bool | None:
-        """The instructions of the frame on top, as long as it stays there: None.  True: the chain has ended; False: see above.
+        """Execute the instructions of the top frame. Return None if another frame is on top now, True if the chain has ended, False if it has to
+        be evaluated again (see `_chain`).
 
-        first: the chain begins here, so no paths meet here that are not its own.
+        first: the chain begins at this instruction, so it does not end here even if this is a merge point.
         """
         frame = self.state.frames[-1]
         code, ctx = frame.code, frame.ctx
@@ -240,7 +241,9 @@ class Engine(Machine):
                 return None
 
     def _pass_head(self, frame: Frame, came: int | None) -> None:
-        """Go past the head of a loop; poll for signals there where other paths have met in this iteration, and may do so in the next."""
+        """Record that the chain passes a loop header. If it has jumped back to this header and was not there before, since the iteration began in
+        another entry: poll for signals, or record that this was not done.
+        """
         site = frame.ctx, frame.pc
         self.entry.heads[site] = self.entry.heads.get(site, 0) + 1
         if frame.pc in frame.code.natural_loops:
@@ -253,7 +256,7 @@ class Engine(Machine):
             self.entry.passed.add(site)
 
     def _learn(self, ctx: int, pc: int, refused: Consulted | Joined) -> None:
-        """The chain is followed again, knowing why an instruction has refused; Restart, if others have to be as well."""
+        """Record why an instruction refused, so that the chain can be evaluated again. Raise Restart if other entries have to be as well."""
         if isinstance(refused, Consulted):
             self._watch(ctx, pc, refused.always)
         elif refused.args[0]:
@@ -261,7 +264,7 @@ class Engine(Machine):
             raise Restart("joined") from None
 
     def _open(self, entry: Entry) -> None:
-        """Begin a chain: with the entry's state, an empty block, and nothing found out yet."""
+        """Begin a chain: fork the entry's state, start an empty block, and reset what is recorded per chain."""
         self.entry = entry
         entry.evaluated, entry.sealed = True, False
         entry.exits, entry.calls, entry.tails, entry.call_tails = [], [], [], []
@@ -280,7 +283,9 @@ class Engine(Machine):
         self.lent, self.pinned = {}, None
 
     def _watch(self, ctx: int, pc: int, always: bool) -> None:
-        """An instruction relies on the environment where that may have changed: from now on the residual looks first."""
+        """Record that the instruction at pc relies on the environment where that may have changed: from now on the residual tests its guards
+        first, or the instruction is not folded. Raise GiveUp if it was not folded already.
+        """
         watched = self.tables.watched.setdefault(ctx, {})
         before = watched.get(pc, 0)
         if before == PLAINLY:
@@ -288,14 +293,14 @@ class Engine(Machine):
         watched[pc] = PLAINLY if before or always else LOOK
 
     def _beware(self, frame: Frame, how: int) -> None:
-        """Before an instruction that relies on the environment: look again, or do it as it stands."""
+        """Before an instruction that relies on the environment: test the guards again, or make its operands unknown. how: LOOK or PLAINLY."""
         if how == LOOK and self.state.world == 1:
             self.look()
         if how == PLAINLY or self.state.world == 2:
             self._plainly(self.state.frames[-1])
 
     def _look_at_classes(self, frame: Frame, popped: int) -> None:
-        """Before an instruction that goes by the classes of objects which others have seen: is each still of its own?"""
+        """Before an instruction that depends on the classes of escaped objects: emit a test that each object still has its class."""
         for value in class_revalidation.before(self, frame, popped):
             same = self.emit(keeps, [value, Known(self.class_of(value))], type=Type(bool), effect=Effect.READS)
             changed = self.state.fork()
@@ -307,7 +312,7 @@ class Engine(Machine):
             self.split(same, changed)
 
     def _plainly(self, frame: Frame) -> None:
-        """What the next instruction acts on is taken for unknown: nothing of it can be folded."""
+        """Make the operands of the next instruction unknown, unless they cannot change, so that it is not folded."""
         instruction = frame.code.instructions[frame.pc]
         pops, _ = effect(instruction.op, instruction.arg)
         stack = frame.stack
@@ -319,7 +324,7 @@ class Engine(Machine):
                 stack[k] = Dyn(value.value, ANY, None, None, value.maybe_unbound, value.ends, value.maybe_end)
 
     def _roll(self) -> bool:
-        """Make the head of the loop that runs too long a place where paths meet."""
+        """Make the header of the loop that runs too long a merge point. False if there is no such loop."""
         merge = self.tables.merge
         meeting = {(ctx, pc) for ctx, places in merge.items() for pc in places}
         head = self.rounds.longest(meeting | self.tables.unrolled)
@@ -332,12 +337,12 @@ class Engine(Machine):
 
     @abc.abstractmethod
     def program(self, code: Any) -> Any:
-        """The instructions of code: handler, argument, and how many values it takes from the stack."""
+        """Return the instructions of code as triples: handler, argument, number of values popped from the stack."""
 
     # --------------------------------------------------------------------------------------------- functions
 
     def home(self) -> Entry:
-        """The function that the current chain belongs to."""
+        """Return the entry of the function that the current chain belongs to."""
         found: Entry = self.homes[self.state.frames[0].ctx]
         return found
 
@@ -346,13 +351,13 @@ class Engine(Machine):
         super().add(op, land, within)
 
     def acts(self, effect: Effect) -> None:
-        """The current function may do this."""
+        """Record that the current function may have this effect."""
         home = self.homes[self.state.frames[0].ctx]
         if effect._value_ & ~home.effect._value_:
             self._spread(home, home.result, effect)
 
     def returned(self, type: AbstractValue) -> None:
-        """The current function returns a value of this type."""
+        """Record that the current function returns a value of this type."""
         home = self.home()
         joined = join(home.result, class_templates.alive(type, ()))
         if joined != home.result:
@@ -361,11 +366,11 @@ class Engine(Machine):
     def _spread(self, home: Entry, result: AbstractValue, effect: Effect) -> None:
         home.result, home.effect = result, home.effect | effect
         for caller in list(home.callers):
-            # the current one, too: it may have called before it has come here
+            # including the current entry: it may have made the call before it reached this place
             self.push_work(caller)
 
     def _fits_start(self, state: State) -> bool:
-        """Does the traced function itself do for this call?  (All it knows is known here, and nothing else is asked.)"""
+        """Can the call be a call of the traced function itself? All that START knows must be known in state, with no other assumptions."""
         start = self.keys.start
         if start.choices or start.state.frames[0].code is not state.frames[0].code or state.beliefs():
             return False
@@ -378,7 +383,7 @@ class Engine(Machine):
         return True
 
     def call_function(self, frame: Frame, heap: dict[int, VObj], name: str) -> "Dyn | None":
-        """Call the residual function that begins with frame; None if it is not yet known to return."""
+        """Emit a call of the residual function that begins with frame. Return its result, or None if it is not yet known to return."""
         site = (self.tables.contexts["function", frame.code], -1, self.state.beliefs())
         told = tuple(aid for aid in self.state.classes if aid in heap)
         state = State([frame], heap, world=self.state.world, classes=told, untold=self.state.untold)

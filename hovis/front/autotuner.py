@@ -1,12 +1,12 @@
-"""Which of several ways to do the same calls is the quickest: a few calls go each way, then the quickest is kept, and watched.
+"""Autotuner of calls: try each of several ways to do the same calls a few times, then keep the quickest, and watch it.
 
 The first way *scales*: an executable, or residual Python that calls executables.  The others, residual Python and the plain
-function, cost less to call.  What wins is watched: where calls take longer than the first way took, or are about ints that
-are much larger, the contest is held again, and so it is from time to time.  Each call is done once, by one of the ways.
+function, have less overhead per call.  The winner is watched: if its calls take longer than those of the first way took, or have much
+larger ints as arguments, the contest is held again; it is also held again from time to time.  Each call is done once, by one of the ways.
 
-``hovis.jit`` holds one for each residual, against the plain function; ``hovis_xla`` for whole functions (``variant``), for sizes
-(``sized``) and for pieces (``piece``).  It measures nothing itself: it says whose turn it is (:meth:`Contest.begin`), and is told
-how long that took (:meth:`Contest.note`).
+``hovis.jit`` holds a contest for each residual, against the plain function; ``hovis_xla`` for whole functions (``variant``), for sizes
+(``sized``) and for pieces (``piece``).  A contest measures nothing itself: it chooses the way for a call (:meth:`Contest.begin`), and is told
+how long the call took (:meth:`Contest.note`).
 """
 
 import math
@@ -16,44 +16,46 @@ from typing import Final
 
 from hovis.base.once import lock
 
-#: How often each way is tried, and how often if some are close together: what one takes less than so many times the other's is.
-#: After the first call so many in a row: the threads of a library that one way has used may spin for a while and hold up the next.
+#: ROUNDS: number of calls by which each way is tried; MANY: that number if some ways are close to each other, which means that one takes less than
+#: CLOSE times as long as the other.  ROW: number of calls in a row by the same way, after its first call: the threads of a library that one way
+#: has used may spin for a while and slow down the next way.
 ROUNDS: Final = 5
 ROW: Final = 4
 MANY: Final = ROUNDS + 2 * ROW
 CLOSE: Final = 2.0
-#: ... but what takes so many seconds in all is not tried on.
+#: ... but no more than ROUNDS if the calls of one way have taken this many seconds in total.
 ENOUGH: Final = 0.25
-#: A later way wins if it is quicker than an earlier one by this much; one that is slower than another by that much is out.
+#: MARGIN: a later way wins if it takes less than this part of the time of an earlier one.  CLEAR: a way is dropped if it takes this many times as
+#: long as another after ROUNDS calls ...
 MARGIN: Final = 0.97
 CLEAR: Final = 3.0
-#: ... after a single call by each, if it is so much slower, or after two, and slow enough for this to be no mishap (seconds): on a busy
-#: machine a call waits for some hundredths of a second.
+#: ... or, if a call takes more than SLOW seconds, after two calls by each, or after one if it takes HOPELESS times as long.  SLOW is large enough that
+#: it is no accident: on a busy machine a call may wait for some hundredths of a second.
 HOPELESS: Final = 8.0
 SLOW: Final = 0.05
-#: ... or after two, if it is so much slower and takes more than this: the next ones would be known to be in vain.
+#: ... or after two calls by each if it takes HOPELESS times as long and more than this many seconds: further tries would be useless.
 VAIN: Final = 0.001
-#: Seconds that one call may take to try a way.
+#: ... or after one call that takes more than this many seconds.
 PATIENCE: Final = 0.25
-#: After this many calls in a row that the first way has given up, it is out.
+#: The first way is dropped after it has given up this many calls in a row.
 GIVEN_UP: Final = 8
 
-#: So much larger than those that were tried ints may be, before the contest is held again; up to SMALL they do not matter.
+#: LARGER: the contest is held again if ints exceed this many times the ints of the calls that were tried; ints up to SMALL do not matter.
 LARGER: Final = 2
 SMALL: Final = 8
 GREATEST: Final = 2**62
-#: It is held again when the winner's calls have taken so many calls of the first way's more than that would have taken,
-#: or when the first way, or one that was hardly better than another, has done so many calls; the next time, if the same way wins,
-#: after more of them.
+#: REGRET: the contest is held again when the winner's calls have lost as much time, compared with the first way, as this many calls of the first way
+#: take.  STAYS: it is held again when the first way, or a winner that was hardly better than another way, has done this many calls; LONGER: each time
+#: that the same way wins again, these numbers are multiplied by this.
 REGRET: Final = 64
-#: Seconds that it takes to hold a contest, and that a call takes that may as well be timed.
+#: HELD: seconds that a contest takes.  TIMED: calls that take longer than this many seconds are worth timing.
 HELD: Final = 0.002
 TIMED: Final = 20e-6
 STAYS: Final = 1024
 LONGER: Final = 4
 
 
-#: What counts work that goes on beside calls and makes them slower, as compiling does: what is timed while a count changes is not counted.
+#: Counters of background work that slows calls down, such as compiling: a call during which a counter changes is not counted.
 DISTURBING: Final[list[Callable[[], int]]] = []
 
 
@@ -65,12 +67,12 @@ def _disturbed() -> int:
 
 
 class Contest:
-    """The ways to do calls of one kind, in order: the first scales, and the later a way, the less it costs to call.
+    """Contest between the ways to do calls of one kind. The first way scales; the later a way, the less a call costs.
 
-    ``hopeless`` says, by what a call takes by the first way, that the others need not be tried; ``grows``: may later calls
-    be more work than those that were tried?  ``decided``: the first way has all calls, until it has given up too many.
-    ``margin``: a later way wins if it takes less than so many times an earlier one's time.  ``warming``: so many calls by the first way
-    are not counted to begin with.
+    ``hopeless(seconds)``: given the time of a call by the first way, need the others not be tried?  ``grows``: may later calls
+    be more work than those that were tried?  ``decided``: the first way gets all calls, until it has given up too many.
+    ``margin``: a later way wins if it takes less than this part of the time of an earlier one.  ``warming``: number of calls by the first way
+    at the beginning that are not counted.
     """
 
     __slots__ = (
@@ -82,33 +84,33 @@ class Contest:
                  margin: float = MARGIN, warming: int = 1) -> None:  # fmt: skip
         self._lock = lock()
         self.first = ways[0]
-        #: those that are still tried
+        #: the ways that are still tried
         self.ways = list(ways)
         self.hopeless = hopeless
         self.grows = grows
-        #: what calls have taken; the first call by the first way is not counted: it compiles, or fills caches
+        #: the times of the calls; the first call by the first way is not counted, because it compiles or fills caches
         self.seconds: dict[str, list[float]] = {way: [] for way in ways}
         self._tries = dict.fromkeys(ways, 0)
         self._tries[self.first] = -warming
         self._margin = margin
-        #: what was counted before the call that is done now
+        #: the sum of the counters in DISTURBING before the current call
         self._disturbed = _disturbed()
         self.winner: str | None = ways[0] if decided or len(ways) == 1 else None
-        #: it is to be told of calls by the winner that take more seconds than this
+        #: calls by the winner that take more seconds than this have to be reported by ``note``
         self.alert = math.inf
-        #: so many calls of the winner's until the contest is held again; 0: never
+        #: number of calls by the winner until the contest is held again; 0: never
         self.stays = 0
         self._regret = 0.0
         self._again = 1
         self._before: str | None = None
-        #: is the first way there for calls that are more work?
+        #: is the first way still available, for calls that are more work?
         self.scales = True
         self.given_up = 0
-        #: the largest ints that ways other than the first may be given, by their places
+        #: the largest ints for which ways other than the first may be used, by argument position
         self.largest: dict[int, int] = {}
 
     def begin(self, values: Sequence[object] = ()) -> str:
-        """Who does the call that comes now, which is about these."""
+        """Choose the way for the next call, whose arguments are ``values``."""
         with self._lock:
             return self._begun(values)
 
@@ -120,7 +122,7 @@ class Contest:
             self.reopen()
         way = min(self.ways, key=lambda way: (self._tries[way] + ROW - 1) // ROW)
         if way != self.first and self._larger(values):
-            way = self.first  # far more work, maybe
+            way = self.first  # it may be far more work
         self._tries[way] += 1
         for k, value in enumerate(values):
             if type(value) is int and abs(value) <= GREATEST:
@@ -128,24 +130,24 @@ class Contest:
         return way
 
     def _is_due(self, values: Sequence[object]) -> bool:
-        """Is the contest to be held again, for a call that is about these?"""
+        """Is the contest to be held again, for a call with these values?"""
         if self.winner != self.first and self.largest and self._larger(values):
             return True
         was, self.stays = self.stays, max(0, self.stays - 1)
         return was == 1
 
     def _larger(self, values: Sequence[object]) -> bool:
-        """Is one of the ints much larger than those of the calls before?"""
+        """Is one of the ints much larger than those of earlier calls?"""
         return any(type(value) is int and abs(value) > self.largest.get(k, SMALL) for k, value in enumerate(values))
 
     def take_back(self, way: str) -> None:
-        """The call was none of this kind."""
+        """Do not count the last try of this way: the call was of another kind."""
         with self._lock:
             if self.winner is None:
                 self._tries[way] -= 1
 
     def note(self, way: str, seconds: float) -> None:
-        """A call by this way has taken so long; one that something was compiled for says nothing of the next."""
+        """Record how long a call by this way took. A call does not count if something was compiled during it."""
         with self._lock:
             if self.winner is not None:
                 self._watch(way, seconds)
@@ -154,7 +156,7 @@ class Contest:
                 self._decide()
 
     def reopen(self) -> None:
-        """Find out anew: calls are about something else, or something else was going on."""
+        """Start the contest again, as the calls or the load of the machine have changed."""
         with self._lock:
             if self.scales and len(self.seconds) > 1:
                 self.ways, self.winner = list(self.seconds), None
@@ -163,13 +165,13 @@ class Contest:
                 self.alert, self.stays, self.largest = math.inf, 0, {}
 
     def gave_up(self) -> None:
-        """The first way could not do a call."""
+        """Record that the first way could not do a call; after GIVEN_UP such calls in a row it is dropped."""
         self.given_up += 1
         if self.given_up >= GIVEN_UP and len(self.seconds) > 1:
             self.drop()
 
     def drop(self) -> None:
-        """The first way is out for good."""
+        """Exclude the first way for good."""
         with self._lock:
             if self.scales:
                 self.scales = False
@@ -180,24 +182,24 @@ class Contest:
                     self._settle(self._quickest())
 
     def got_through(self) -> None:
-        """The first way has done a call."""
+        """Record that the first way has done a call."""
         self.given_up = 0
 
     # --------------------------------------------------------------------------------------------- the verdict
 
     def best(self, way: str) -> float | None:
-        """The least that a call has taken."""
+        """Return the shortest time of a call by this way, or None if none was timed."""
         return min(self.seconds[way], default=None)
 
     def typical(self, way: str) -> float | None:
-        """What half of the calls have taken at most.
+        """Return the median time of a call by this way, or None if none was timed.
 
-        Others at work make calls slower and never quicker; but what a way's own threads and memory cost it is not told by its best call.
+        Other processes only make calls slower, never faster, which speaks for the shortest time; but that hides the cost of a way's own threads and memory.
         """
         return statistics.median_low(self.seconds[way]) if self.seconds[way] else None
 
     def gain(self) -> float:
-        """How much longer calls may take without the first way; infinite, if the others were not even tried."""
+        """Return by what factor calls may take longer without the first way; infinite while undecided, or if another way was not even tried."""
         if self.winner is None:
             return math.inf
         least = self.best(self.first)
@@ -216,7 +218,7 @@ class Contest:
             self._settle(self._quickest())
 
     def _close_to(self, best: str, ways: Iterable[str]) -> list[str]:
-        """Those that take hardly longer."""
+        """Return the ways whose calls take hardly longer than those of ``best``."""
         least = self.typical(best)
         times = {way: self.typical(way) for way in ways}
         return [way for way, taken in times.items() if taken is None or least is None or taken < CLOSE * least]
@@ -267,20 +269,20 @@ class Contest:
 
 
 class Spending:
-    """What may be spent on making something for each kind of calls: the first few are free, the others are paid for.
+    """Budget for making something for each kind of calls: the first few are free, the others are paid for by the time of calls that go without.
 
-    A call of a kind that nothing was made for is done without; what it takes is saved up, until it is what making one takes.
-    So calls that never come again cost little more than they would have without, and those that do are made for in time.
+    A call of a kind for which nothing was made is done without; its time is saved up, until the sum is the time that making something takes.
+    So kinds of calls that do not recur cost little more than they would otherwise, and for kinds that recur something is made in time.
 
-    To find out of what kind a call is takes time, too: after a few times in vain (``LOOKS``), a number of calls are done
-    without having been looked at (:meth:`rests`), more of them the less they take.
+    Finding the kind of a call takes time, too: after a few useless lookups (``LOOKS``), a number of calls are done
+    without a lookup (:meth:`rests`), the more of them the shorter they are.
     """
 
     FREE: Final = 8
-    #: What has been paid for and made costs more the next time, up to so many times what making it takes.
+    #: The price doubles each time that something paid for was made, up to this multiple of the time that making it takes.
     DEAREST: Final = 16
     LOOKS: Final = 128
-    #: A look may take this part of what the calls take that it is for; but so many of these at most.
+    #: PART: a lookup may take this part of the time of the calls that follow without one; LONGEST: maximal number of these calls.
     PART: Final = 0.05
     LONGEST: Final = 1024
 
@@ -295,11 +297,11 @@ class Spending:
         self._saved = 0.0
 
     def affords(self) -> bool:
-        """May something be made for the call that has come?"""
+        """May something be made for the current call?"""
         return self.free > 0 or self._saved >= self._price
 
     def made(self, seconds: float) -> None:
-        """Something has been made."""
+        """Record that something was made in so many seconds."""
         if self.free > 0:
             self.free -= 1
         else:
@@ -308,19 +310,19 @@ class Spending:
         self._price = self._factor * seconds
 
     def went_without(self, seconds: float) -> None:
-        """A call that nothing was made for has taken so long."""
+        """Record how long a call took for which nothing was made."""
         self._saved += seconds
         if self._saved >= self._price:
             self._left = 0
 
     def looked(self, seconds: float, taken: float) -> None:
-        """A call was looked at in vain, and that took so many seconds; the call itself took ``taken``."""
+        """Record that looking at a call in vain took so many seconds, and the call itself ``taken``."""
         self.in_vain += 1
         if self.in_vain > self.LOOKS:
             self._left = min(self.LONGEST, int(seconds / (self.PART * max(taken, 1e-9))))
 
     def rests(self) -> bool:
-        """Is a call to be done without having been looked at?"""
+        """Is the next call to be done without being looked at? (Counts these calls down.)"""
         if not self._left:
             return False
         self._left -= 1

@@ -1,4 +1,4 @@
-"""What is given as a function: the Python function behind it, its name, and its file."""
+"""Callables as users pass them: the Python function behind one, its name, and its file."""
 
 import os
 import types
@@ -13,7 +13,7 @@ own_code.leave_as_calls(__file__)
 
 
 def behind(fn: Any) -> Any:
-    """What is traced for fn: of a jitted function the function itself, of a Trace its residual."""
+    """Return what is traced for fn: for a jitted function the function itself, for a Trace its residual."""
     while type(fn) in ENTERED_THROUGH:
         fn = fn._function
     if isinstance(fn, types.MethodType) and type(fn.__func__) in ENTERED_THROUGH:
@@ -22,14 +22,14 @@ def behind(fn: Any) -> Any:
 
 
 def python_function(fn: Any) -> tuple[types.FunctionType | None, tuple[Any, ...]]:
-    """The Python function behind fn, and the arguments that are bound to it."""
+    """Return the Python function behind fn, or None, and the arguments that are bound to it; raise SpecError if fn is not callable."""
     if isinstance(fn, types.FunctionType):
         return fn, ()
     if isinstance(fn, types.MethodType) and isinstance(fn.__func__, types.FunctionType):
         return fn.__func__, (Const(fn.__self__),)
     if not callable(fn):
         raise SpecError(f"hovis.trace takes a callable, not {type(fn).__name__}: {said(fn)}")
-    call = getattr(type(fn), "__call__", None)  # noqa: B004  # the function is wanted, not the answer
+    call = getattr(type(fn), "__call__", None)  # noqa: B004  # the method itself is needed, not whether it exists
     if not isinstance(fn, type) and isinstance(call, types.FunctionType):
         return call, (Const(fn),)
     return None, ()
@@ -40,5 +40,5 @@ def name_of(fn: Any) -> str:
 
 
 def near(file: str) -> str:
-    """A file as seen from here, if that is shorter."""
+    """Return the path relative to the current directory, if that is shorter."""
     return min(file, os.path.relpath(file), key=len) if os.path.isabs(file) else file

@@ -1,7 +1,7 @@
-"""Derivatives of the user's own: ``custom_vjp``, ``custom_jvp``, ``stop_gradient``.
+"""User-defined derivatives: ``custom_vjp``, ``custom_jvp``, ``stop_gradient``.
 
-A call of such a function is one op while something may yet be differentiated, so that its rule is found; where nothing is
-differentiated any more it is what the function does (:func:`hovis.front.kernels.kernel_calls.expanded`).
+A call of such a function is one op as long as it may still be differentiated, so that its rule is found; after that the op is
+replaced by the body of the function (:func:`hovis.front.kernels.kernel_calls.expanded`).
 """
 
 import abc
@@ -25,7 +25,7 @@ from hovis.transforms.record.recorder import is_recorded
 
 
 class Kernel(Own, Wrapper):
-    """A function of numbers and arrays whose calls are ops of their own as long as something may be differentiated."""
+    """A function of numbers and arrays whose calls stay single ops as long as something may be differentiated."""
 
     __slots__ = ("__dict__", "__weakref__", "_named", "_places", "fn", "placed", "said")
 
@@ -34,10 +34,10 @@ class Kernel(Own, Wrapper):
         if not callable(fn):
             raise SpecError(f"a function of rules of its own is made of a callable, not a {type(fn).__name__}")
         self.fn = fn
-        #: how rules were given to it, and which
+        #: the rules that were given to it, each after the name of the method by which it was given
         self.said: tuple[tuple[Any, ...], ...] = ()
         self._places, self._named = _places(fn)
-        #: the same with all arguments by place, which ops call where some are given that are taken by name alone
+        #: the same function with all arguments by position: ops call it if keyword-only arguments are given
         self.placed: Any = self if not self._named else type(self)(self.by_place(fn))
         for made in {self, self.placed}:
             take_names(made, fn)
@@ -46,11 +46,11 @@ class Kernel(Own, Wrapper):
         return self.fn, self.__qualname__, *self.said
 
     def says(self, how: str, *what: Any) -> None:
-        """Note what has been said of it, and take back what was said in the same way before."""
+        """Record that a rule was given by the method ``how``, in place of an earlier rule given by it."""
         self.said = *(one for one in self.said if one[0] != how), (how, *what)
 
     def by_place(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        """fn, or a rule of it, given by place what the function itself takes by name alone: behind all others."""
+        """Return fn, or a rule of it, that takes by position, behind all others, the arguments that the function itself takes by keyword only."""
         names = [name for name, _ in self._named]
         if not names or not set(names) <= {name for name, _ in _places(fn)[1]}:
             return fn
@@ -67,14 +67,14 @@ class Kernel(Own, Wrapper):
         return whole(self, self._by_position(args, named) if named else args)
 
     def _names_some(self, named: dict[str, Any]) -> bool:
-        """Is something given that is taken by name alone, or has it to be?"""
+        """Is a keyword-only argument given, or required?"""
         for name, default in self._named:
             if name in named or default is inspect.Parameter.empty:
                 return True
         return False
 
     def _by_position(self, args: tuple[Any, ...], named: dict[str, Any], behind: "_Defaults" = ()) -> tuple[Any, ...]:
-        """Rules know arguments by their places; so those are put there that have been given by name; last those that are taken by name alone."""
+        """Return all arguments by position, as rules take them: those given by name in their places, the keyword-only ones (``behind``) last."""
         found, left = list(args), dict(named)
         for name, default in self._places[len(args) :]:
             if name in left:
@@ -101,10 +101,10 @@ _Defaults = tuple[tuple[str, Any], ...]
 
 
 def _places(fn: Callable[..., Any]) -> tuple[_Defaults, _Defaults]:
-    """The parameters of fn that are given by place, and those by name alone: the names by which they may be given, or "", and what they are else."""
+    """Return the positional and the keyword-only parameters of fn: the name by which each may be given, or an empty string, and its default."""
     try:
         params = inspect.signature(fn).parameters.values()
-    except (TypeError, ValueError):  # C code that does not say
+    except (TypeError, ValueError):  # C code without a signature
         return (), ()
     by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     plain = tuple([(one.name if one.kind is by_place[1] else "", one.default) for one in params if one.kind in by_place])
@@ -112,14 +112,14 @@ def _places(fn: Callable[..., Any]) -> tuple[_Defaults, _Defaults]:
 
 
 class Custom(Kernel, Following, abc.ABC):
-    """A function with a rule of its own, of arguments that are trees: what is in them is what its ops are given (:class:`Laid`)."""
+    """A function with a custom rule, whose arguments are trees; its ops take the leaves (:class:`Laid`)."""
 
     __slots__ = ("_flat", "_laid", "rule")
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         super().__init__(fn)
         self.rule: Any = None
-        #: by the trees of arguments and results
+        #: the Laids that were made, by the trees of their arguments and results
         self._laid: dict[Any, Laid] = {}
         self._flat: dict[Any, Callable[..., Any]] = {}
 
@@ -144,7 +144,7 @@ class Custom(Kernel, Following, abc.ABC):
         return made
 
     def flat(self, tree: Any) -> Callable[..., Any]:
-        """The function of the leaves of arguments with this tree, which gives the leaves of its result, and their tree."""
+        """Return the function of the leaves of arguments with this tree, which returns the leaves of its result, and their tree."""
         fn = self.fn
 
         def flat(*given: Any) -> Any:
@@ -155,7 +155,7 @@ class Custom(Kernel, Following, abc.ABC):
         return self._flat.setdefault(tree, flat)
 
     def laid(self, tree: Any, plan: tuple[Any, ...], shape: Any) -> "Laid":
-        """What does calls with arguments of this tree, and results of that."""
+        """Return the Laid that does calls with arguments of the tree ``tree`` and results of the tree ``shape``."""
         key = tree, plan, shape
         if key not in self._laid:
             self._laid[key] = self.make_laid(tree, len(plan), shape)
@@ -163,11 +163,11 @@ class Custom(Kernel, Following, abc.ABC):
 
     @abc.abstractmethod
     def make_laid(self, tree: Any, count: int, shape: Any) -> "Laid":
-        """Make the rule for arguments of such a tree."""
+        """Make the Laid, with its rule, for arguments of this tree."""
 
 
 class Laid(Kernel):
-    """The same function of the leaves of its arguments, which gives the leaves of its result: the one, or a tuple of them."""
+    """The function of a Custom on leaves: it takes the leaves of the arguments, and returns the only leaf of the result, or a tuple of them."""
 
     __slots__ = ()
 
@@ -187,7 +187,7 @@ class CustomVjp(Custom):
     __slots__ = ()
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> Callable[..., Any]:
-        """``fwd(*args)`` gives the result, and what ``bwd(that, cotangent)`` needs to give the cotangents of the arguments (a tuple)."""
+        """Set the rule: ``fwd(*args)`` returns the result and saved values, ``bwd(saved, cotangent)`` the cotangents of the arguments (a tuple)."""
         if self.placed is not self:
             self.placed.defvjp(self.by_place(fwd), bwd)
         self.says("defvjp", fwd, bwd)
@@ -221,7 +221,7 @@ class CustomJvp(Custom):
     __slots__ = ()
 
     def defjvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
-        """``rule(args, tangents)`` gives the result and its tangent."""
+        """Set the rule: ``rule(args, tangents)`` returns the result and its tangent."""
         if self.placed is not self:
             self.placed.defjvp(rule)
         self.says("defjvp", rule)
@@ -245,15 +245,15 @@ class CustomJvp(Custom):
 
 
 def _pulled_by(kernel: Kernel, pull: Callable[[int, Any, Any, Any], Any]) -> None:
-    """Let the cotangent of the k-th operand be given by ``pull(k, g, y, args)``.
+    """Make ``pull(k, g, y, args)`` the rule for the cotangent of the k-th operand.
 
-    Where a program is recorded, what a rule closes over is known if it is a function, and so is all that this closes over in turn.
+    While a program is recorded, functions that a rule closes over are known values, and so is everything that these close over in turn.
     """
     TABLE.row(kernel).every_pull = lambda k, g, y, *args: pull(k, g, y, args)
 
 
 def _pushed_by(kernel: Kernel, push: Callable[[Any, Any], Any]) -> None:
-    """Let the tangent of a kernel's result be given by ``push(args, tangents)``, one operand after the other."""
+    """Make ``push(args, tangents)`` the rule for the tangent of a kernel's result, applied to one operand after the other."""
 
     def one(k: int, t: Any, args: Any) -> Any:
         return push(args, tuple([t if j == k else tangent(x) for j, x in enumerate(args)]))
@@ -264,14 +264,14 @@ def _pushed_by(kernel: Kernel, push: Callable[[Any, Any], Any]) -> None:
 
 
 def complete(g: Any, y: Any) -> Any:
-    """A cotangent of y, zeros where there is nothing."""
+    """Return the cotangent g of y, with zeros in place of None."""
     if isinstance(y, tuple | list):
         return tuple([complete(None if g is None else g[k], y[k]) for k in range(len(y))])
     return tangent(y) if g is None else g
 
 
 def _along(tree: Any, x: Any, found: list[Any]) -> None:
-    """The leaves of what has this tree, or None in place of a part of it."""
+    """Append to ``found`` the leaves of x, which has this tree, or None in place of a part of it."""
     if tree is pytree.LEAF:
         found.append(x)
         return
@@ -291,13 +291,13 @@ def _along(tree: Any, x: Any, found: list[Any]) -> None:
 
 
 def custom_vjp(fn: Callable[..., Any]) -> CustomVjp:
-    """fn, with a rule of its own for cotangents; a decorator.
+    """Decorator: give fn a custom rule for cotangents.
 
     fn   a callable of trees of numbers and arrays; SpecError for anything else
 
-    ``defvjp(forward, backward)``: forward takes the arguments by position, and gives the result and what backward needs; backward
-    takes that and the cotangent of the result, and gives a tuple of one cotangent an argument.  Without a rule derivatives raise
-    DerivativeError.
+    ``defvjp(forward, backward)``: forward takes the arguments by position, and returns the result and the values that backward needs; backward
+    takes these values and the cotangent of the result, and returns a tuple with a cotangent for each argument.  Without a rule, derivatives
+    raise DerivativeError.
 
     >>> from hovis import grad
     >>> @custom_vjp
@@ -310,12 +310,12 @@ def custom_vjp(fn: Callable[..., Any]) -> CustomVjp:
 
 
 def custom_jvp(fn: Callable[..., Any]) -> CustomJvp:
-    """fn, with a rule of its own for tangents, in which it is linear; a decorator.
+    """Decorator: give fn a custom rule for tangents, in which the rule is linear.
 
     fn   a callable of trees of numbers and arrays; SpecError for anything else
 
-    ``defjvp(rule)`` takes a function of the arguments and their tangents (two tuples, by position) which gives the tangent of
-    the result.  Without a rule derivatives raise DerivativeError.
+    ``defjvp(rule)`` takes a function of the arguments and their tangents (two tuples, by position) that returns the result and its
+    tangent.  Without a rule, derivatives raise DerivativeError.
 
     >>> from hovis import grad
     >>> @custom_jvp
@@ -328,9 +328,9 @@ def custom_jvp(fn: Callable[..., Any]) -> CustomJvp:
 
 
 def stop_gradient(x: Any) -> Any:
-    """x, as something that does not change: what is computed from it is no part of a derivative.
+    """Return x, which counts as a constant in derivatives: what is computed from it contributes nothing.
 
-    x   a tree of numbers and arrays; it is given back as it is.  Raises nothing.
+    x   a tree of numbers and arrays; it is returned unchanged.  Raises nothing.
 
     >>> from hovis import grad
     >>> grad(lambda x: x * stop_gradient(x))(3.0)
@@ -347,14 +347,14 @@ TABLE.row(STOPPED).constant = True
 
 
 def whole(kernel: Kernel, args: tuple[Any, ...]) -> Any:
-    """The call of a kernel: done here, or recorded; one op in a trace."""
+    """Call a kernel as one op: run it here, or record it if its arguments are recorded."""
     return record(kernel, args, {}) if is_recorded(args) else kernel.fn(*args)
 
 
 def laid_out(custom: Custom, tree: Any, leaves: tuple[Any, ...]) -> tuple[Any, Any, Any]:
-    """What does a call of a function with arguments of this tree and these leaves; which leaves its result has, and their tree.
+    """Return the Laid that does a call with arguments of this tree and these leaves, the plan of the leaves of the result, and their tree.
 
-    None where the arguments are leaves themselves, and outside of a trace, unless something is recorded.
+    None for each if the arguments are leaves themselves, and outside of a trace, unless a program is recorded.
     """
     if not is_recorded(leaves):
         return None, None, None
@@ -365,7 +365,7 @@ def laid_out(custom: Custom, tree: Any, leaves: tuple[Any, ...]) -> tuple[Any, A
 
 
 def _told_by(value: Any) -> Operand:
-    """What a trace is told of a value: its type and its shape, or what it is."""
+    """Return what a trace knows of a value: its type and shape, or the value itself."""
     kind = STANDARD.of_value(value)
     shape = getattr(value, "shape", None)
     if isinstance(shape, tuple) and shape:
@@ -374,7 +374,7 @@ def _told_by(value: Any) -> Operand:
 
 
 def plan_of(custom: Custom, tree: Any, operands: list[Operand]) -> tuple[Laid, Any, Any] | None:
-    """What :func:`laid_out` gives, by what is known of the leaves; None if what comes out is not known beforehand."""
+    """Return what :func:`laid_out` returns, from what is known of the leaves; None if the structure of the result is not known beforehand."""
     function, _ = rule_tracing.traced(custom.flat(tree), operands, {})
     found = outcome(function)
     return None if found is None else (custom.laid(tree, found.plans[0], found.tree), found.plans[0], found.tree)

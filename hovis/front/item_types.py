@@ -1,4 +1,4 @@
-"""Containers of whose items the classes are told: as long as nobody can change them, what is read of them is of these."""
+"""Containers with declared item classes: an item that is read has such a class as long as nobody can change the container."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -15,7 +15,7 @@ _ENDING: Final = (operations.drop, operations.keep)
 
 
 def told_of(signature: Signature) -> list[type]:
-    """Find the classes of the arguments of whose items something is told."""
+    """Find the classes of the containers among the arguments whose item classes are declared."""
     kinds = [param.type for param in signature.leaf_params()]
     return [cls for one in kinds for kind in _members(one) for cls in _told(kind)]
 
@@ -29,14 +29,14 @@ def _members(kind: AbstractValue) -> Iterable[AbstractValue]:
 
 
 def lasts(told: Iterable[type], functions: Iterable[Function]) -> bool:
-    """Does what is told of items hold throughout: can't they change, or does nothing that is done change any?"""
+    """Do the declared item classes hold throughout: are the containers immutable, or does no operation change one?"""
     if all(cls in (tuple, frozenset) for cls in told):
         return True
     return not any(one.is_generator or any(map(_may_change, one.ops())) for one in functions)
 
 
 def _may_change(op: Op) -> bool:
-    """May it change a list, dict or set of the caller's, or run code that does?"""
+    """May op change a list, dict or set of the caller, or run code that does?"""
     if op.effect & Effect.OPAQUE:
         return True
     if not op.effect & Effect.WRITES or op.callee is next or not op.args:
@@ -46,5 +46,5 @@ def _may_change(op: Op) -> bool:
     if any(op.callee is ending for ending in _ENDING):
         return kind is None or may_end_visibly(kind)
     if isinstance(kind, Items) and kind.cls not in _CHANGED:
-        return False  # an iterator goes on
+        return False  # advancing an iterator changes no container
     return not (isinstance(kind, Array) or (isinstance(target, Op) and any(target.callee is maker for maker in _MAKERS)))

@@ -1,10 +1,10 @@
-"""``hovis.jit``: residuals made when they are first needed, kept by what the arguments are.
+"""``hovis.jit``: residuals that are made when first needed, and cached by what is known of the arguments.
 
-What is known of arguments is told in :mod:`hovis.front.jit_cache.cache_keys`.  Folded reads of the environment are guards: when one does not
-hold any more, the function is traced again.  Calls find their residual without a lock; tracing takes one.
+:mod:`hovis.front.jit_cache.cache_keys` defines what is known of arguments.  Folded reads of the environment become guards: when a guard fails,
+the function is traced again.  Calls find their residual without a lock; tracing takes one.
 
-Whether a residual is quicker than the function itself, finding and guarding it included, is found out in its first calls, some
-of which go to the function (:mod:`hovis.front.autotuner`).  Where no residual has won, calls are not looked at for some time.
+The first calls of a residual, some of which go to the function itself, measure whether the residual is faster, its lookup and guards
+included (:mod:`hovis.front.autotuner`).  If no residual has won, calls go to the function for some time without a lookup.
 """
 
 import asyncio
@@ -37,34 +37,34 @@ from hovis.lattice import Const
 
 own_code.leave_as_calls(__file__)
 
-#: Residuals that one function keeps; the oldest go first.
+#: Maximal number of residuals that are kept for one function; the oldest are dropped first.
 VARIANTS: Final = 64
-#: Instructions that a trace may interpret to begin with: a first call is waited for, and on libraries of PyPI more of them do not
-#: give a quicker residual. (``hovis.specialize``, which is asked for, has four times as many.)
+#: Initial number of instructions that a trace may interpret: the user waits for a first call, and on libraries of PyPI a larger number does not
+#: give faster residuals. (``hovis.specialize``, which the user calls explicitly, has four times as many.)
 FUEL: Final = 60_000
-#: Values of what chooses (a number, a string, a class, a shape), before it is unknown after all.
+#: Maximal number of values of a known fact that decides (a number, a string, a class, a shape), before it is treated as unknown.
 VALUES: Final = 8
-#: The same, once tracing the function has taken longer than it may: what is known does not help enough.
+#: The same once tracing the function has exceeded its time limit: then known values do not help enough.
 FEW_VALUES: Final = 2
-#: Changes of one thing in the environment, before it is read at run time.
+#: Number of changes of one read of the environment, before it is read at run time.
 PATIENCE: Final = 4
 
-#: Are residuals held against the function itself?  (Tests want to see residuals.)
+#: Do residuals compete with the function itself?  (Tests switch this off to see residuals.)
 CONTESTED = True
-#: A residual has to be so much quicker than the function itself (5 %).
+#: A residual has to be faster than the function itself by this factor (5 %).
 WORTH: Final = 1.05
-#: CPython makes code quicker in its first calls (Python/specialize.c): those of a new residual are not counted.
+#: Number of first calls of a residual that are not timed: CPython specializes code during them (Python/specialize.c).
 WARMING: Final = 8
-#: Where no residual has won, STAYS calls go to the function before the next one is looked at, each time LONGER times more, up to so many.
+#: If no residual has won, STAYS calls go to the function before the next lookup; this number grows by the factor LONGER each time, up to this limit.
 LONGEST: Final = 1 << 20
 
 
 def jit(fn: Any = None, *, static: Iterable[str] | str = (), strict: bool = False, **choices: Any) -> Any:
-    """fn, specialized by itself to what it is called with; also a decorator, with or without options.
+    """Return fn, specialized automatically to the arguments of its calls; also a decorator, with or without options.
 
     static     names of parameters whose values are part of the key
     strict     raise TraceError where anything is left as an opaque call
-    annotations   parameters are taken for what they are annotated with: a call with something else is one of fn itself
+    annotations   parameters are assumed to have their annotated types: calls with other arguments run fn itself
     Other options are those of :class:`hovis.Options`.
 
     >>> @jit
@@ -79,19 +79,19 @@ def jit(fn: Any = None, *, static: Iterable[str] | str = (), strict: bool = Fals
 
 
 def _mark_coroutine(made: Any) -> None:
-    """Let it be taken for a coroutine function, which its class does not say."""
+    """Mark ``made`` as a coroutine function, which its class does not show."""
     if hasattr(inspect, "markcoroutinefunction"):
         inspect.markcoroutinefunction(made)
     made._is_coroutine = getattr(asyncio.coroutines, "_is_coroutine", None)
 
 
 class Jitted(Wrapper):
-    """A function that is compiled for what it is called with.  Use :func:`jit`."""
+    """A function that is specialized to the arguments of its calls. Use :func:`jit`."""
 
-    #: May a call go to the function itself, if that is quicker?  What stands for a transform is only there to be traced.
+    #: May a call go to the function itself, if that is faster?  (The function behind a transform can only be traced.)
     has_plain = True
     goes_by_name = False
-    #: Is what tracing has cost set against what residuals have won?
+    #: Is the cost of tracing weighed against the time that residuals have saved?
     pays_for_traces = True
 
     __slots__ = (
@@ -109,25 +109,25 @@ class Jitted(Wrapper):
             _mark_coroutine(self)
         self._options = options
         self._variants: dict[Key, Variant] = {}
-        #: the same for calls of which a key knows types alone, by these
+        #: the variants whose keys consist of types only, by these types
         self._by_types: dict[tuple[Any, ...], Variant] = {}
         self._signature = signature_of(fn)
-        #: what is known of parts of the arguments, other than by their types
+        #: the policies of parts of the arguments that are not treated by their types, by path
         self._policy: dict[Path, str] = dict.fromkeys(self._paths(static), KNOWN)
         self._static = frozenset(self._policy)
-        #: specs of the parameters that are annotated, by their names and places; None: they have not been looked at
+        #: specs of the annotated parameters, by name and by position; None: the annotations have not been read yet
         self._noted: dict[int | str, Any] | None = None if options.annotations else {}
         self._seen: dict[Path, set[Any]] = {}
         self._made = 0
-        #: has tracing it taken longer than it may?
+        #: has tracing the function exceeded its time limit?
         self._hopeless = False
         self._trace_time = TraceTime()
-        #: so many calls go to the function itself before one is looked at; and how many more the next time
+        #: number of calls that go to the function itself before the next lookup; and the number for the next time
         self._by_itself = 0
         self._longer = STAYS
-        #: the thread in which a call is timed
+        #: the thread in which a call is being timed
         self._in_contest = 0
-        #: guards that have failed, and how often, by their keys
+        #: guards that have failed, with the number of failures, by their keys
         self._failed: dict[Any, tuple[Guard, int]] = {}
 
     def _paths(self, static: tuple[str, ...]) -> list[Path]:
@@ -140,11 +140,11 @@ class Jitted(Wrapper):
         return [path for name in static for path in ((name,), (names.index(name),))]
 
     def made_from(self) -> Any:
-        """The function itself, whatever it says that it wraps."""
+        """Return the function itself, whatever its ``__wrapped__`` is."""
         return self._function
 
     def made_of(self) -> tuple[Any, ...] | None:
-        # what is traced goes on in the function, whatever residuals it has
+        # a trace enters the function itself, whatever residuals there are
         return (self._function,) if type(self) in ENTERED_THROUGH else None
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -165,13 +165,13 @@ class Jitted(Wrapper):
             raise
 
     def _contested(self, variant: Variant, contest: Contest, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call that may go to the function itself: to find out which is quicker, or because that is known."""
+        """Do a call that may go to the function itself: to find out which is quicker, or because that is known."""
         if contest.winner is not None:
             self._leave_alone()
             return self._function(*args, **kwargs)
         here = threading.get_ident()
         if self._in_contest == here:
-            # it is called by itself: the function would take two frames of Python's for a call, where recursion may be as deep as it allows for one
+            # a recursive call: calling the function from here takes two Python frames for each call, which would halve the recursion depth
             variant.contest = None
             return variant.run(args, kwargs)
         way, self._in_contest = contest.begin(), here
@@ -179,7 +179,7 @@ class Jitted(Wrapper):
         try:
             if way == "plain":
                 return self._function(*args, **kwargs)
-            self._variants.get(self._key(args, kwargs), variant).holds()  # it takes as long as the first time
+            self._variants.get(self._key(args, kwargs), variant).holds()  # so that it takes as long as the lookup and the guards of an ordinary call
             return variant.run(args, kwargs)
         finally:
             contest.note(way, time.perf_counter() - start)
@@ -187,7 +187,7 @@ class Jitted(Wrapper):
             self._settle(variant, contest)
 
     def _settle(self, variant: Variant, contest: Contest) -> None:
-        """Let all calls go the way that has won, if one has."""
+        """Let all calls go the way that has won the contest, if one has."""
         if contest.winner == "residual":
             variant.contest = None
             self._paid()
@@ -196,7 +196,7 @@ class Jitted(Wrapper):
             self._leave_alone()
 
     def _paid(self) -> None:
-        """A residual is worth what tracing has cost: what there was no time for is tried again when it is called."""
+        """Record that a residual is worth its tracing time. Variants that ran out of time are dropped, so that a call traces them again."""
         self._trace_time.paid()
         if any(variant.trace.late for variant in self._variants.values()):
             with COMPILER:
@@ -204,7 +204,7 @@ class Jitted(Wrapper):
                 self._by_types = by_types(self._variants, self._policy)
 
     def _leave_alone(self) -> None:
-        """Where no residual has won, and one has lost, calls are not looked at for a while; then all is tried again."""
+        """If no residual has won and one has lost, send calls to the function for a while without looking at them; then hold the contests again."""
         contests = [variant.contest for variant in self._variants.values()]
         if None not in contests:
             for contest in contests:
@@ -213,7 +213,9 @@ class Jitted(Wrapper):
             self._by_itself, self._longer = self._longer, min(LONGEST, LONGER * self._longer)
 
     def _contest(self, ways: list[str]) -> Contest | None:
-        """Who may do the calls of one kind; None: what it has, whatever that takes (strict: each kind of calls is to be traced)."""
+        """Return a Contest of these ways for calls of one kind; None if the variant is used whatever it takes (strict: each kind of calls is to
+        be traced).
+        """
         if not (CONTESTED and self.has_plain) or self._options.strict or may_recur(self._function):
             return None
         return Contest(ways, grows=False, margin=WORTH, warming=WARMING)
@@ -222,7 +224,7 @@ class Jitted(Wrapper):
         return key_of(args, kwargs, self._policy)
 
     def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant | None:
-        """The variant for a call; None if the thread that traces something now may wait for this one."""
+        """Find or make the variant for a call; None if the thread that is tracing now may be waiting for this one."""
         with interrupts.AtWork(), in_turn(interrupts.check) as mine:
             if not mine:
                 return None
@@ -246,7 +248,7 @@ class Jitted(Wrapper):
             return made
 
     def _note(self) -> None:
-        """Look at the annotations: of what has one the type alone counts."""
+        """Read the annotations: of an annotated parameter only the type counts."""
         function, _ = python_function(self._function)
         noted: dict[int | str, Any] = {}
         for k, (name, parameter) in enumerate(self._signature.parameters.items() if self._signature and function else ()):
@@ -258,7 +260,7 @@ class Jitted(Wrapper):
         self._noted = noted
 
     def _in_time(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
-        """A variant, made in the time that there is for it."""
+        """Make a variant within the time that is available for it."""
         start, limit = deadline.clock(), self._options.limit(1)
         with deadline.within(self._trace_time.left(limit), self._trace_time.why(limit)), traces.at_work(self._function, self._options):
             made = self._variant(args, kwargs)
@@ -272,7 +274,7 @@ class Jitted(Wrapper):
         return made
 
     def _changed(self, variant: Variant) -> None:
-        """Something that a residual relies on has changed; what does so again and again is read at run time in the end."""
+        """Count the guards of a variant that fail; what has failed PATIENCE times is read at run time from then on."""
         for guard in failing(variant.trace.guards):
             if guard.kind in ("function", "defaults") and guard.holder is self._function:
                 continue
@@ -283,7 +285,7 @@ class Jitted(Wrapper):
                 self._options.volatile |= {key}
 
     def _widen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """What has had many values is unknown from now on: a number that chooses, a string, a class, a shape."""
+        """Treat as unknown, from now on, what has had too many values: a number that decides, a string, a class, a shape."""
         self._count_numbers(args, kwargs)
         key = key_of(args, kwargs, self._policy)
         for k, value in enumerate(args):
@@ -301,7 +303,7 @@ class Jitted(Wrapper):
                     self._count(path, constant(value), DYNAMIC)
 
     def _count(self, path: Path, value: Any, otherwise: str, most: int = VALUES) -> bool:
-        """One more value at a path; False if there were too many, and from now on it is unknown."""
+        """Count one more value at a path; if there are too many, give the path the policy ``otherwise`` and return False."""
         seen = self._seen.setdefault(path, set())
         seen.add(value)
         if len(seen) > (FEW_VALUES if self._hopeless else most) and path not in self._static:
@@ -311,7 +313,7 @@ class Jitted(Wrapper):
         return True
 
     def trace(self, /, *args: Any, **kwargs: Any) -> tracing.Trace:
-        """The Trace for arguments like these.  Numbers that turn out to choose become known, a few values of each."""
+        """Return the Trace for arguments like these. A number on which a decision depends becomes known, for a few values of it."""
         with COMPILER:
             while True:
                 try:
@@ -336,19 +338,19 @@ class Jitted(Wrapper):
             return self._left_alone()
 
     def _left_alone(self) -> tracing.Trace:
-        """The Trace of nothing but a call of the original."""
+        """Return a Trace that is only a call of the original."""
         traced = self._options.trace(_caller(self._function))
         traced.fallback = True
         return traced
 
     def _promote(self, place: tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """A number chooses: it becomes part of the key, by whatever way it is passed; after too many values it is unknown."""
+        """Make a number on which a decision depends part of the key, by whatever way it is passed; after too many values it is unknown."""
         for path in Places(self._function, self._signature).paths(place, kwargs):
             if path not in self._policy and self._count(path, constant(part_at(path, args, kwargs)), DYNAMIC):
                 self._policy = {**self._policy, path: KNOWN}
 
     def _specs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """What the key says of the arguments, as specs."""
+        """Return what the key says of the arguments, as specs."""
         policy = self._policy
         key = key_of(args, kwargs, policy)
         named = enumerate(kwargs.items())
@@ -358,7 +360,7 @@ class Jitted(Wrapper):
         )
 
     def _with_defaults(self, specs: list[Any], named: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Parameters that are not passed are known by their defaults; ``*args`` and ``**kwargs`` that are empty, too."""
+        """Add the defaults of parameters that are not passed, as known values."""
         if self._signature is None:
             return specs, named
         extra = {}
@@ -374,11 +376,11 @@ class Jitted(Wrapper):
 
     @property
     def notes(self) -> list[str]:
-        """What else there is to say of the residuals that are kept, for ``hovis.explain``."""
+        """Further notes on the residuals that are kept, for ``hovis.explain``."""
         return [variant.told for variant in self._variants.values() if variant.told]
 
     def cache_info(self) -> dict[str, int]:
-        """How many residuals are kept, and how many were made."""
+        """Return how many residuals are kept, and how many were made."""
         return {"kept": len(self._variants), "made": self._made}
 
     def clear_cache(self) -> None:
@@ -395,7 +397,7 @@ nested_jit.stands_for(jit, Jitted, nested_jit.OPTIONS)
 
 
 def _caller(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """fn behind a signature that takes anything: its own complaint is what a misfit call should get."""
+    """Give fn a signature that takes anything, so that a call that does not fit gets the error of fn itself."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return fn(*args, **kwargs)

@@ -13,7 +13,7 @@ from hovis.library.python import PYTHON
 from hovis.library.standard import STANDARD
 from hovis.library.virtual import VIRTUAL
 
-#: What NumPy's functions and arrays are; in front of Python's, which has the rest.
+#: NumPy's functions and arrays; it comes before Python's library, which has the rest.
 numpy: Final = WALKS | Library(
     "numpy",
     NUMPY.primitives,
@@ -24,7 +24,7 @@ numpy: Final = WALKS | Library(
 )
 numpy.name = "numpy"
 
-#: Python's own functions and classes, and what hovis itself does.
+#: Python's own functions and classes, and hovis's own functions.
 python: Final = VIRTUAL | PYTHON
 python.name = "python"
 python.actions.update({fn: act for fn, act in STANDARD.actions.items() if fn not in numpy.actions})

@@ -11,11 +11,11 @@ own_code.leave_as_calls(__file__)
 
 
 def load(path: "str | os.PathLike[str]") -> Callable[..., Any]:
-    """The function that :meth:`Trace.save` (or ``python -m hovis specialize``) has written to a file.
+    """Load the function that :meth:`Trace.save` (or ``python -m hovis specialize``) has written to a file.
 
-    The file is Python, and its code is run: load only what you trust.  It is run as it is now, whatever was in it before, and nothing is kept of it.
-    OSError if the file can't be read, SpecError if it was not written by hovis, and whatever running it raises: ImportError, if what it refers to
-    is not there any more.  The function belongs to no module that can be imported, so it can't be pickled.
+    The file is Python, and its code is run: load only files that you trust.  Each call reads the current content of the file; nothing is cached.
+    Raises OSError if the file can't be read, SpecError if it was not written by hovis, and anything that running it raises: ImportError if an object
+    that it refers to does not exist any more.  The function belongs to no importable module, so it can't be pickled.
 
     >>> from hovis import Int, trace
     >>> import tempfile

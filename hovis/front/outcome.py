@@ -1,4 +1,4 @@
-"""What a Function of ours gives: leaves that are computed, leaves that are known, and the tree in which they stand."""
+"""The outcome of a Function: the computed leaves, the known leaves, and the tree that holds them."""
 
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ _NUMBERS: Final = frozenset({bool, int, float, complex})
 
 
 class _Computed:
-    """Stands for a leaf that is no constant."""
+    """Marker of a leaf that is not a constant."""
 
     def __repr__(self) -> str:
         return "COMPUTED"
@@ -22,11 +22,11 @@ COMPUTED: Final = _Computed()
 
 
 class Outcome:
-    """Of a Function that returns ``(tuple of leaves, …, tree)``.
+    """The outcome of a Function that returns ``(tuple of leaves, …, tree)``.
 
-    function  the same, that returns the tuple of those leaves that are computed
-    plans     of each tuple of leaves, what they are: COMPUTED, or that
-    tree      what stands at the end
+    function  a copy of the Function that returns only the computed leaves, as one tuple
+    plans     for each tuple of leaves: COMPUTED for a computed leaf, or the known value of the leaf
+    tree      the known last item of the result
     """
 
     def __init__(self, function: Function, end: Block, plans: list[tuple[Any, ...]], computed: list[tuple[Operand, ...]], tree: Any) -> None:
@@ -34,7 +34,7 @@ class Outcome:
 
 
 def outcome(function: Function) -> Outcome | None:
-    """What a Function gives, if that is known."""
+    """Return the Outcome of a Function, or None if the structure of its result is not known."""
     made = copy(function)
     ends = [block for block in made.blocks if isinstance(block.terminator, Return)]
     end = ends[0].terminator if len(ends) == 1 else None
@@ -55,7 +55,7 @@ def outcome(function: Function) -> Outcome | None:
 
 
 def filled(plan: tuple[Any, ...], computed: Any, first: int = 0) -> list[Any]:
-    """The leaves, of those that have been computed (from the first one on)."""
+    """Return all leaves of a plan, with the computed ones (from index ``first`` on) in their places."""
     found, at = [], first
     for known in plan:
         if known is COMPUTED:
@@ -75,7 +75,7 @@ def _parts(results: Operand) -> tuple[Operand, ...]:
 
 
 def _constant(operand: Operand) -> Any:
-    """What is made of constants alone; COMPUTED, if it is a number or an array that is computed."""
+    """Return the value of an operand that is made of constants alone, or COMPUTED for a computed number or array; else raise ValueError."""
     if isinstance(operand, Const):
         if type(operand.value).__hash__ is None:
             raise ValueError
@@ -91,5 +91,5 @@ def _constant(operand: Operand) -> Any:
 
 
 def is_number(value: Op | Param) -> bool:
-    """Is it a number or an array, by its type?"""
+    """Is value a number or an array, by its type?"""
     return value.dims is not None or (isinstance(value.type, Type) and (value.type.cls in _NUMBERS or value.type.cls.__module__ == "numpy"))

@@ -1,11 +1,11 @@
-"""Libraries of third parties: what they offer under the entry-point group ``hovis.library`` is known as soon as they are imported.
+"""Third-party libraries: what one offers under the entry-point group ``hovis.library`` is used as soon as its module is imported.
 
 The name of an entry point is that of a module, its object a :class:`hovis.library.core.Library`:
 
     [project.entry-points."hovis.library"]
     sparse = "sparse_for_hovis:LIBRARY"
 
-It is loaded when a function is traced and ``sparse`` has been imported.  What can't be loaded is warned of, once, and left out.
+It is loaded when a function is traced after ``sparse`` has been imported.  A library that can't be loaded is skipped, with one warning.
 """
 
 import importlib
@@ -20,12 +20,12 @@ from hovis.library.standard import STANDARD
 own_code.leave_as_calls(__file__)
 
 GROUP: Final = "hovis.library"
-#: What brings no entry points of its own.
+#: Top-level modules that have no entry points for hovis.
 _OURS: Final = frozenset({*sys.stdlib_module_names, "__main__", "hovis", "hovis_xla", "numpy", "jaxlib", "ml_dtypes"})
 
 
 class Offered:
-    """The entry points that have not been loaded yet, by the module that they wait for; looked up when a foreign module is there."""
+    """The entry points that are not loaded yet, by the module that they wait for; looked up once a foreign module is imported."""
 
     def __init__(self) -> None:
         self.waiting: dict[str, list[Any]] | None = None
@@ -33,7 +33,9 @@ class Offered:
         self._lock = once.lock()
 
     def look(self) -> None:
-        """Load what waits for a module that has been imported since; not while another thread does, which may wait for a module that this one imports."""
+        """Load the entry points whose modules have been imported since the last call. Do nothing while another thread loads them, which may wait
+        for a module that this one imports.
+        """
         if len(sys.modules) == self._seen or not self._lock.acquire(blocking=False):
             return
         try:
@@ -60,7 +62,7 @@ def _load(point: Any) -> None:
         library = point.load()
         if not isinstance(library, Library):
             raise TypeError(f"it is no hovis.Library, but {type(library).__name__}")
-    except Exception as error:  # whatever it is, it is theirs
+    except Exception as error:  # any error of the third party
         why = f"{type(error).__name__}: {error}"
         warnings.warn(f"what {point.value} offers hovis for {point.name} can't be loaded, and is left out: {why}", RuntimeWarning, stacklevel=2)
         return

@@ -1,6 +1,6 @@
-"""Structures of specs: what a Function takes and gives, told as a user would tell it.
+"""Trees of specs for the arguments and the result of a Function, as a user would write them.
 
-A tree is made of containers with specs for leaves, so what one trace gives can be said to be what another takes:
+A tree is made of containers with specs as leaves, so the specs of one trace can be used for another trace:
 ``hovis.trace(loss, *hovis.trace(model, …).in_tree)``.
 """
 
@@ -19,12 +19,12 @@ own_code.leave_as_calls(__file__)
 
 
 def taken(parameters: Iterable[Any]) -> tuple[Any, ...]:
-    """The specs of parameters as ``Trace.params`` has them, the function itself left out."""
+    """Return the specs of the parameters in ``Trace.params``, without the function itself."""
     return tuple(map(_of_parameter, list(parameters)[1:]))
 
 
 def given(results: Iterable[Operand]) -> Any:
-    """The spec of what a Function returns; where its returns differ, of what is the same in all."""
+    """Return the spec of the result of a Function; if its returns differ, a spec that covers all of them."""
     trees = [of_value(result) for result in results]
     if not trees:
         return None
@@ -35,7 +35,7 @@ def given(results: Iterable[Operand]) -> Any:
 
 
 def of_value(operand: Operand) -> Any:
-    """The spec of a value; of a container that the Function makes, with specs for what is in it."""
+    """Return the spec of a value; a container that the Function makes has specs for its contents."""
     if isinstance(operand, Const):
         return const(operand.value)
     if isinstance(operand, Op) and not operand.kwargs and operand.callee in _MAKERS:
@@ -93,7 +93,7 @@ def _of_parameter(parameter: Any) -> Any:
 
 
 def _meet(a: Any, b: Any) -> Any:
-    """What holds of whatever one of two specs holds of."""
+    """Return a spec that covers all values of both specs."""
     if type(a) is type(b) and isinstance(a, list | tuple) and len(a) == len(b):
         return type(a)(map(_meet, a, b))
     if isinstance(a, dict) and isinstance(b, dict) and list(a) == list(b):

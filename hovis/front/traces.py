@@ -1,4 +1,4 @@
-"""What a trace gives: a Trace, its residual and its text; the functions that stand for others, and what is left as one call."""
+"""The result of tracing: a Trace, with its residual and its text, or a function left as one call."""
 
 import ast
 import functools
@@ -42,13 +42,13 @@ own_code.leave_as_calls(__file__)
 
 
 class Trace:
-    """What tracing a function gave: IR to look at, and the way to a residual.
+    """The result of tracing a function: its IR, and methods that make the residual.
 
-    params      the parameters as the user passes them, known ones too
+    params      the parameters as the user passes them, including known ones
     functions   the residual Functions, the traced one first
-    guards      what the residual takes for granted about its environment
+    guards      what the residual assumes about its environment
     fallback    True if the whole function was left as one call of the original
-    reasons     why things were left as they are, with their places (``hovis.explain`` prints them)
+    reasons     the reasons why things were left for run time, with their places (``hovis.explain`` prints them)
     """
 
     def __init__(self, fn: Any, signature: Signature, functions: list[Function], options: "Options") -> None:
@@ -61,9 +61,9 @@ class Trace:
         self.stats: dict[str, Any] = {}
         self.guards: tuple[Any, ...] = ()
         self.static: tuple[object, ...] = ()
-        #: did tracing, or what is made of the trace, take longer than it may?
+        #: did tracing, or the later work on the trace, exceed the time limit?
         self.late = False
-        #: makes the Trace that is run instead: this one is of what may be told beforehand
+        #: makes the Trace that is run instead of this one, which relies on declared item classes and is only shown; None: this one is run
         self.runs: Callable[[], Trace] | None = None
         self._by_position: Callable[..., Any] | None = None
         self._compiled: Callable[..., Any] | None = None
@@ -90,17 +90,17 @@ class Trace:
 
     @property
     def results(self) -> list[Any]:
-        """What the traced function returns, one value a return."""
+        """The values that the traced function returns, one for each Return."""
         return [b.terminator.value for b in self.blocks if isinstance(b.terminator, Return)]
 
     @property
     def in_tree(self) -> tuple[Any, ...]:
-        """The specs of the parameters, containers as they are: what could be given to another ``trace``."""
+        """The specs of the parameters, containers as they are; they can be given to another ``trace``."""
         return spec_trees.taken(self.params)
 
     @property
     def out_tree(self) -> Any:
-        """The spec of the result, containers that the function makes as they are.
+        """The spec of the result; containers that the function makes are shown with their contents.
 
         >>> from hovis import Float, trace
         >>> def halves(x, n): return {"half": x / 2, "rest": (n, x - x / 2)}
@@ -111,7 +111,7 @@ class Trace:
 
     @property
     def source_map(self) -> dict[tuple[str, int], list[Op]]:
-        """The ops that each line of the user's source has become, by file and line: in what is inlined the innermost one.
+        """The ops that each line of user code has become, by file and line; an inlined op belongs to the innermost line.
 
         >>> from hovis import Int, trace
         >>> def area(w, h):
@@ -141,7 +141,7 @@ class Trace:
 
     @property
     def type(self) -> AbstractValue:
-        """What is known of the result."""
+        """The type of the result, with what else is known of it."""
         values = self.results
         if values and all(isinstance(v, Const) and v == values[0] for v in values):
             kind: AbstractValue = self.options.library.of_value(values[0].value)
@@ -149,11 +149,11 @@ class Trace:
         return self.function.type
 
     def show(self, locations: bool = False, full: bool = False, guards: bool = False) -> str:
-        """The text of the IR.
+        """Return the text of the IR.
 
-        locations  each line with the place that it comes from
-        full       nothing is cut, and all that ``hovis.parse`` needs is there
-        guards     then what is checked on entry, and what is taken for granted, as comments
+        locations  show the source location of each line
+        full       nothing is shortened, and everything that ``hovis.parse`` needs is included
+        guards     append the checks on entry and the assumptions, as comments
         """
         text = show(self.functions, params=self.params, locations=locations, full=full)
         if guards:
@@ -170,7 +170,7 @@ class Trace:
         return html.render(self.functions, self.params)
 
     def passes(self, names: Any = "default") -> "Trace":
-        """The Trace after these passes."""
+        """Return the Trace after these passes."""
         function = pipeline.run(self.function, names)
         signature = self.signature.renamed(self.function.params, function.params)
         other = Trace(self.fn, signature, callees(function), self.options)
@@ -179,7 +179,7 @@ class Trace:
         return other
 
     def compile(self) -> Callable[..., Any]:
-        """The residual: a Python function of the unknown arguments, which are parameters of the kinds, and with the defaults, that they have in the original.
+        """Return the residual: a Python function of the unknown arguments, whose parameters have the same kinds and defaults as in the original.
 
         >>> from hovis import Int, trace
         >>> import inspect
@@ -194,7 +194,7 @@ class Trace:
         return self._compiled
 
     def by_position(self) -> Callable[..., Any]:
-        """The residual as a function that is given all unknown arguments, in the order of the code's parameters."""
+        """Return the residual as a function that takes all unknown arguments by position, in the order of the code's parameters."""
         if UNREADABLE is not None:  # then nothing is assembled, either
             return functools.partial(interpreter.evaluate, self.function)
         if self._by_position is None and self.runs is not None:
@@ -210,7 +210,7 @@ class Trace:
         return self._by_position
 
     def _leave(self, why: str) -> None:
-        """Become the Trace of one call of the original."""
+        """Turn this into the Trace of one call of the original."""
         whole = one_call(self.fn, self.signature, self.options, why)
         self.signature, self.functions, self.reasons = whole.signature, whole.functions, whole.reasons
         self.fallback = self.late = True
@@ -220,13 +220,13 @@ class Trace:
 
     @property
     def _function(self) -> Callable[..., Any]:
-        """What a call of it is in a trace."""
+        """The residual, which is traced where this Trace is called in a trace, or traced itself."""
         return self.compile()
 
     def source(self) -> str:
-        """The residual as the text of a Python function.
+        """Return the residual as the text of a Python function.
 
-        Known objects that can be imported are; what a comment at the top names has to be given.
+        Known objects are imported where possible; the caller has to supply the objects that a comment at the top names.
 
         >>> from hovis import Int, trace
         >>> def power(x, n):
@@ -244,10 +244,10 @@ class Trace:
         return self.text().text
 
     def text(self) -> Source:
-        """The text, with the objects that have to be given."""
+        """Return the source text, with the objects that must be supplied."""
         chosen = self.options.passes
         function = pipeline.run(self.function, chosen.replace("default", "readable", 1) if isinstance(chosen, str) else chosen)
-        # one try around many calls is short, but where others stand between them
+        # one try around many calls makes the text shorter, except if other calls are between them
         ways = [self._rendered(one) for one in (function, with_common_landings(function)) if one is not None]
         return min(ways, key=lambda source: source.text.count("\n"))
 
@@ -258,10 +258,10 @@ class Trace:
         return render(function, namespace, lambda names: Arrival(self.fn, signature, self.static, names, not self.fallback))
 
     def module(self, refuse: bool = False) -> str:
-        """The residual as the text of a module that imports without hovis.
+        """Return the residual as the text of a module that imports without hovis.
 
-        What the residual refers to is imported from its module, or written out.  A call that does not fit runs the
-        original, which is imported then; with refuse it is a TypeError.  Raises WriteError where something can be neither.
+        Objects that the residual refers to are imported from their modules, or written out.  A call that does not fit imports and
+        runs the original; with refuse it raises TypeError.  Raises WriteError for an object that can be neither imported nor written out.
 
         >>> from hovis import Int, trace
         >>> def power(x, n):
@@ -291,8 +291,8 @@ class Trace:
     def save(self, path: "str | os.PathLike[str]", refuse: bool = False) -> None:
         """Write :meth:`module` to a file; :func:`hovis.load` gives the function back, in this process or another.
 
-        The file is written whole or not at all.  WriteError if something can't be written into it, or if it is a source of the function
-        or of a loaded module (but for those that hovis has written); OSError if the file can't be written: it is then as it was.
+        The file is written whole or not at all.  Raises WriteError if the residual can't be written as a module, or if the file is a source of the
+        function or of a loaded module (except modules that hovis has written); OSError if the file can't be written: then it is unchanged.
 
         >>> from hovis import Int, load, trace
         >>> import tempfile
@@ -308,7 +308,7 @@ class Trace:
         files.write(path, text.encode(), self._sources())
 
     def _sources(self) -> Iterator[str]:
-        """The files of what was traced, and those of all loaded modules that hovis has not written."""
+        """Yield the files of what was traced, and of all loaded modules that hovis has not written."""
         code = getattr(python_function(self.fn)[0], "__code__", None)
         yield from {file for file, _ in self.source_map} | ({code.co_filename} if code is not None else set())
         for module in list(sys.modules.values()):
@@ -317,7 +317,7 @@ class Trace:
                 yield file
 
     def _where(self, value: object) -> str:
-        """The place of the user's source where value is used."""
+        """Return the place in the user's source where value is used."""
         for function in self.functions:
             for op in function.ops():
                 if op.location is not None and (op.callee is value or any(isinstance(v, Const) and v.value is value for v in op.operands())):
@@ -328,7 +328,7 @@ class Trace:
 
 
 def one_call(fn: Any, signature: Signature, chosen: "Options", why: str) -> Trace:
-    """One call of the original."""
+    """Build the Trace that is one call of the original, for the reason ``why``; raise TraceError if ``strict`` is set."""
     code = getattr(fn, "__code__", None)
     place = Location(code.co_filename, code.co_firstlineno, None, None, None, code.co_qualname, code.co_firstlineno) if code else None
     reason = Remark(f"{name_of(fn)} was left as one call of the original", why, "", place)
@@ -348,7 +348,7 @@ def one_call(fn: Any, signature: Signature, chosen: "Options", why: str) -> Trac
 
 @contextmanager
 def at_work(fn: Any, chosen: "Options") -> Iterator[None]:
-    """Around what makes a trace, or something of one: it takes no longer than it may, and is told on a terminal."""
+    """Context manager for making a trace, or something of one: it limits the time, and shows progress on a terminal."""
     code = getattr(fn, "__code__", None)
     where = f", {near(code.co_filename)}:{code.co_firstlineno}" if code else ""
     with COMPILER, gc_pause.seldom(), progress.told(f"hovis: tracing {name_of(fn)}{where}"), deadline.within(chosen.limit()):
@@ -356,13 +356,13 @@ def at_work(fn: Any, chosen: "Options") -> Iterator[None]:
 
 
 def _identifier_of(text: str) -> str:
-    """The name of the last function of a module."""
+    """Return the name of the last function in the text of a module."""
     found = [statement.name for statement in ast.parse(text).body if isinstance(statement, ast.FunctionDef)]
     return found[-1]
 
 
 def _shown(part: Part, used: Mapping[Value, int]) -> Any:
-    """A part of the arguments as the printer takes it."""
+    """Convert a part of the arguments for the printer."""
     if isinstance(part, Fixed):
         return Const(part.value)
     if isinstance(part, Leaf):

@@ -39,30 +39,30 @@ from hovis.passes import pipeline
 from hovis.passes.functions.inlining import put_in
 from hovis.transforms import interpreter
 
-#: More instructions, and more time, than any trace comes to.
+#: Upper limits for the options: more instructions, and more time, than any trace needs.
 MOST_FUEL: Final = 1 << 60
 MOST_SECONDS: Final = 1e9
-#: What is static and seldom written to through an argument; such a write is an opaque call.
+#: Classes of known objects that are rarely modified through an argument; such a write is an opaque call.
 _NEVER_PASSED: Final = (type, types.ModuleType, types.FunctionType, types.CellType, tuple, frozenset)
-#: Of how many losses an error speaks.
+#: Maximal number of losses that an error message lists.
 MOST_LOSSES: Final = 8
 
 own_code.leave_as_calls(__file__)
 
 
 class Options:
-    """How to trace: an object with trace, specialize, return_type and jit; also a context manager.
+    """Options for tracing: an object with trace, specialize and return_type; also a context manager.
 
-    library    what calls mean (default: Python's builtins and NumPy)
+    library    defines the meaning of calls (default: Python's builtins and NumPy)
     passes     the passes that ``compile`` runs ("default", "clean", or names; "default-loop_idioms-loop_versioning" is all but these two)
     strict     raise TraceError where anything is left as an opaque call ("whole": where the function itself would be)
-    fuel       instructions that one trace may interpret, to begin with: each place of known data that it comes to allows for more
-    known_sizes   a number that the shape of an array depends on chooses (see hovis.jit)
-    frozen     the environment stays as it is (specialize); else reads of it are guards (jit)
-    annotations   a parameter that is given no spec has the one that it is annotated with
-    seconds    of work that a trace, or a first call of a jitted function, may take; what is not done by then is left to Python.
-               None: 2 for a first call, 20 for a trace that is asked for by name, or what the environment variable
-               HOVIS_TRACE_SECONDS says, and ten times that
+    fuel       instructions that one trace may interpret at first: each place in known data that it reaches allows for more
+    known_sizes   a number that determines the shape of an array counts as one that decides a branch (see hovis.jit)
+    frozen     the environment is assumed not to change (specialize); else reads of it become guards (jit)
+    annotations   the spec of a parameter without a spec is its annotation
+    seconds    limit, in seconds of work, for a trace or for the first call of a jitted function; what is not done by then is left to Python.
+               None: the value of the environment variable HOVIS_TRACE_SECONDS (default 2) for a first call, and ten times that
+               for an explicit trace
     """
 
     def __init__(
@@ -90,17 +90,17 @@ class Options:
         self.known_sizes = known_sizes
         self.annotations = annotations
         self.seconds = None if seconds is None else min(seconds, MOST_SECONDS)
-        #: keys of guards that have failed too often: what they stand for is read at run time (the jit's)
+        #: keys of guards that have failed too often: their values are read at run time (used by jit)
         self.volatile: frozenset[Any] = frozenset()
-        #: callees that traces for other arguments have found to cost too much (the jit's)
+        #: callees that were too expensive to trace in traces for other arguments (used by jit)
         self.expensive: set[types.CodeType] | None = None if frozen else set()
 
     def limit(self, times: float = deadline.ASKED_FOR) -> float:
-        """How many seconds of work something may take: where nothing was said, so many times what a first call may."""
+        """Return how many seconds of work something may take: the option, or else the limit of a first call multiplied by ``times``."""
         return deadline.limit(times) if self.seconds is None else self.seconds
 
     def but(self, **changed: Any) -> "Options":
-        """The same with some changed: another library, say."""
+        """Return a copy with some options changed: another library, for example."""
         made = copy.copy(self)
         made.__dict__.update(changed)
         return made
@@ -127,10 +127,10 @@ class Options:
 
 
 def options(**choices: Any) -> Options:
-    """Options for tracing: an object with ``trace``, ``specialize``, ``return_type`` and ``jit``; also a context manager.
+    """Make options for tracing: an object with ``trace``, ``specialize`` and ``return_type``; also a context manager.
 
-    choices   see :class:`Options`.  Raises TypeError for a name that is none of them, ValueError for seconds below zero,
-              SpecError for a library that is none.
+    choices   see :class:`Options`.  Raises TypeError for an unknown option, ValueError for negative seconds,
+              SpecError if library is not a Library.
 
     >>> from hovis import Float
     >>> with options(seconds=5.0):
@@ -146,7 +146,7 @@ _DEFAULT: Final = Options()
 
 
 def current() -> Options:
-    """The options in force."""
+    """Return the options in force."""
     return _current.get() or _DEFAULT
 
 
@@ -157,13 +157,13 @@ deadline.asked = lambda: current().seconds
 
 
 def trace(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Trace:
-    """Trace fn for arguments of which the specs say what is known; fn is read, never run.
+    """Trace fn for arguments that are known as far as the specs say; fn is read, never run.
 
-    Of what :func:`hovis.jit` gave the function behind it is traced, of a Trace its residual.
-    ``library=`` says what calls mean, and ``annotations=True`` that a parameter without a spec has the one that it is
-    annotated with, if fn has no such parameter (see Options).
+    For a result of :func:`hovis.jit` the original function is traced, for a Trace its residual.
+    ``library=`` defines the meaning of calls, and ``annotations=True`` takes the annotation of a parameter without a spec
+    as its spec; both only if fn has no parameter of that name (see Options).
     Further specs go into ``*args`` and ``**kwargs``; a parameter without a spec is unknown.  Unknown parameters keep their defaults.
-    Raises SpecError (a TypeError) for too many specs, unknown names, and what is not a callable.
+    Raises SpecError (a TypeError) for too many specs, for unknown names, and if fn is not callable.
 
     >>> from hovis import Int
     >>> def double(x): return x + x
@@ -174,7 +174,7 @@ def trace(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Trace:
 
 
 def _chosen(fn: Any, named: dict[str, Any]) -> Options:
-    """The options in force, with those that are given among the specs, which are taken out."""
+    """Return the options in force, changed by those among the named specs, which are removed there."""
     kinds = {"library": Library, "annotations": bool}
     given = [name for name, kind in kinds.items() if isinstance(named.get(name), kind)]
     own = _parameters(fn) if given else ()
@@ -188,12 +188,12 @@ def _parameters(fn: Any) -> tuple[str, ...]:
 
 
 def specialize(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Callable[..., Any]:
-    """The residual of fn for these specs: a Python function of the unknown arguments.
+    """Return the residual of fn for these specs: a Python function of the unknown arguments.
 
     fn             a callable; SpecError for anything else
     specs, named   what is known of the arguments, as for :func:`trace`: a spec, a type, a hint, or a known value
 
-    It has ``.trace``, ``.source()`` and ``__wrapped__``.  Called with arguments that do not fit it runs fn.  Raises SpecError for
+    The residual has ``.trace``, ``.source()`` and ``__wrapped__``.  A call with arguments that do not fit runs fn.  Raises SpecError for
     more specs than parameters and for unknown names; TraceError under ``options(strict=True)``.  A call raises what fn raises.
     Source: Futamura, Partial Evaluation of Computation Process (1971).
 
@@ -211,7 +211,7 @@ def specialize(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Callable
 
 
 def return_type(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> AbstractValue:
-    """The type of the result of fn for these specs.
+    """Return the type of the result of fn for these specs.
 
     Takes and raises what :func:`trace` does.
 
@@ -255,7 +255,7 @@ def _specialize(traced: Trace) -> Callable[..., Any]:
 
 
 def trace_call(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Options) -> Trace:
-    """As :func:`trace`, for calls with just these arguments: ``*args`` and ``**kwargs`` have nothing else in them."""
+    """As :func:`trace`, for calls with exactly these arguments: ``*args`` and ``**kwargs`` hold nothing else."""
     return _trace(fn, specs, named, chosen, closed=True)
 
 
@@ -280,7 +280,7 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
     itemized = told_of(signature) if items else []
 
     def looking() -> Trace:
-        """The Trace that looks at items one by one; it has ways for items of other classes, too."""
+        """Return the Trace that tests items one by one; it also handles items of other classes."""
         return _trace(fn, specs, named, chosen.but(strict=False), closed, False)
 
     if itemized and not chosen.frozen and not chosen.strict:
@@ -300,17 +300,17 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
 
 @once
 def _warn_of_this_python() -> None:
-    """Say once that nothing is traced on this Python."""
+    """Warn once that nothing is traced on this Python."""
     warnings.warn(f"{UNREADABLE}: functions run as they are", RuntimeWarning, stacklevel=1)
 
 
 def noted(fn: Any, function: types.FunctionType | None, name: str) -> Any:
-    """The spec that a parameter of a function is annotated with; None, if it is not."""
+    """Return the spec of a parameter's annotation, or None if it has no annotation."""
     return _of_argument(fn, name, lambda: annotated(function, name) if function is not None else None)
 
 
 def _followed(fn: Any, function: types.FunctionType, signature: Signature, chosen: Options) -> Trace:
-    """The Trace of a Python function; GiveUp or OutOfTime with the reason if there is none."""
+    """Trace a Python function; raise GiveUp or OutOfTime, with the reason, if that fails."""
     deadline.check()
     try:
         how = chosen.fuel, chosen.frozen, chosen.known_sizes, chosen.volatile
@@ -343,7 +343,7 @@ def _followed(fn: Any, function: types.FunctionType, signature: Signature, chose
 
 
 def _of_argument(fn: Any, name: str, found: Callable[[], Any]) -> Any:
-    """What is found of an argument; where nothing is, the message says of which."""
+    """Return ``found()``; a SpecError that it raises is extended by the function and the argument."""
     try:
         return found()
     except SpecError as wrong:
@@ -351,7 +351,7 @@ def _of_argument(fn: Any, name: str, found: Callable[[], Any]) -> Any:
 
 
 def _complain(traced: Trace) -> None:
-    """strict: what is left as a call, for whatever reason, is an error that says what ``explain`` says."""
+    """Raise TraceError, with the text of ``explain``, if anything is left as a call for whatever reason (``strict``)."""
     losses = [remark for remark in dict.fromkeys(_remarks(traced)[0]) if remark.loss]
     if losses:
         more = [f"and {len(losses) - MOST_LOSSES} more"] if len(losses) > MOST_LOSSES else []
@@ -361,7 +361,7 @@ def _complain(traced: Trace) -> None:
 
 
 def explain(traced: Any) -> Report:
-    """What stayed dynamic, where and why: in a Trace, in what ``hovis.specialize`` gave, or in a jitted function so far.
+    """Report what stayed dynamic, where and why: in a Trace, in a result of ``hovis.specialize``, or in a jitted function so far.
 
     traced   one of these; SpecError for anything else.  The Report prints as text for people.
 
@@ -393,7 +393,7 @@ def _remarks(traced: Trace) -> tuple[list[Remark], int]:
         return traced.reasons, 0
     names = {id(u.part.param): u.name for u in traced.signature.unknown if isinstance(u.part, Leaf)}
     found, consequences = report.of_functions(traced.functions, traced.options.library, names)
-    # where the engine said why a call was left, that is enough
+    # if the engine has recorded why a call was left, no second remark is needed
     told = {remark.location for remark in traced.reasons if remark.loss}
     return traced.reasons + [r for r in found if r.location not in told or not r.loss], consequences
 

@@ -1,1 +1,1 @@
-"""Functions of functions, as users call them: ``grad``, ``vmap``, ``vjp``, ``inverse``, ``checkpoint``."""
+"""Higher-order functions for users: ``grad``, ``vmap``, ``vjp``, ``inverse``, ``checkpoint``."""

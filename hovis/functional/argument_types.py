@@ -1,7 +1,7 @@
-"""Arguments looked into, down to their leaves: their part of a key, and their specs, of what is differentiated.
+"""Keys and specs of the arguments of transformed functions, computed down to their leaves.
 
-Numbers are told apart by their class, arrays by dtype and shape; tuples, lists, dicts and instances of plain classes are
-looked into.  What else there is is known, if it is a name (a string, a function, a class), and otherwise unknown.
+The key of a number is its class, that of an array its dtype and shape; tuples, lists, dicts and instances of plain classes are
+split into their parts.  Any other object is a known value if it is a string, a function, a class or the like, and unknown otherwise.
 """
 
 import types
@@ -20,13 +20,13 @@ from hovis.lattice.constants import constant_key
 _WORDS: Final = frozenset({str, bytes, bool, type(None), type(Ellipsis)})
 _NAMED: Final = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, Enum)
 _NUMBERS: Final = (int, float, complex)
-#: Containers of more items than this are not looked into, nor deeper than this.
+#: Containers with more items than this, or nested deeper than this, are not split into their parts.
 WIDEST: Final = 1024
 DEEPEST: Final = 16
 
 
 def looked_at(value: Any, path: Path, policy: Mapping[Path, str]) -> tuple[Hashable, Any]:
-    """Its part of the key, and its spec."""
+    """Return the key part of an argument, and its spec."""
     kind: Any = type(value)
     how = policy.get(path) if policy else None
     if how is KNOWN:

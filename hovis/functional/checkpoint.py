@@ -1,4 +1,4 @@
-"""``checkpoint``: functions of which a derivative keeps what they were given, and computes the rest again.
+"""``checkpoint``: functions of which reverse mode keeps only the arguments, and recomputes all other values.
 
 In a trace the call of such a function is one op (:class:`hovis.front.custom_rules.Kernel`), until nothing is differentiated any more.
 Its rule runs the function once more, from its arguments, as part of the reverse sweep.
@@ -32,12 +32,12 @@ from hovis.transforms.record.recorder import follow
 
 
 def checkpoint(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """fn, of which reverse mode keeps the arguments alone: what else it needs is computed again.
+    """fn, of which reverse mode keeps only the arguments: the other values that it needs are computed again.
 
     fn   a callable of trees of numbers and arrays; SpecError for anything else.  A call raises what fn raises.
 
-    It takes less memory, above all in loops, and more time.  What a call of fn does beside giving its result (prints, stores
-    into its arguments) must be done once: where it does such things, it is fn as it is.
+    This takes less memory, above all in loops, and more time.  Side effects of fn (prints, stores into its arguments) must happen
+    only once: a call that has such effects is not checkpointed.
     Source: Griewank and Walther, Evaluating Derivatives (2008), chapter 12.
 
     >>> from hovis import grad
@@ -64,7 +64,7 @@ class Checkpointed(Transformed):
         take_names(self, fn)
 
     def eager(self) -> Callable[..., Any]:
-        """Nothing is differentiated here."""
+        """Return fn itself: outside of a trace nothing is differentiated."""
         fn: Callable[..., Any] = self.fn
         return fn
 
@@ -92,8 +92,9 @@ APPLYING.add(Checkpointed.derived.__code__)
 
 
 def kernel_of(fn: Any, *leaves: Any) -> tuple[Any, Any, Any, Any]:
-    """The kernel of fn where it is called with these, the leaves of what it gives (COMPUTED or what they are), their tree, and what
-    the kernel is to be given; None, if it can't be one.  Outside of a trace it can't."""
+    """Return the kernel of `fn` for a call with these `leaves`, the leaves of its result (COMPUTED, or their values), the tree of its result,
+    and the arguments of the kernel; None for each if there can be no kernel. Outside of a trace there is none.
+    """
     return None, None, None, None
 
 
@@ -117,7 +118,9 @@ STANDARD.actions[kernel_of] = _kernel_of
 
 
 def _kernel(function: Function, mirror: Mirror) -> tuple[Kernel, list[int], tuple[Any, ...], Any] | None:
-    """The kernel of a Function, the places of its arguments, and what it gives; None where that is not known, or more is done."""
+    """Return the kernel of a Function, the positions of the arguments that it uses, the leaves of its result, and their tree; None if the result
+    is not known, or if the Function has other effects.
+    """
     found = outcome(function)
     if found is None or not found.computed[0] or not _only_computes(found.function):
         return None
@@ -135,7 +138,7 @@ def _kernel(function: Function, mirror: Mirror) -> tuple[Kernel, list[int], tupl
     body = kernel.fn
 
     def definition(*args: Any) -> Any:
-        return follow(body, args, {})  # what has been assembled calls methods of arrays by their classes, which have no place for boxes
+        return follow(body, args, {})  # assembled code calls methods of arrays through their classes, and these do not accept tracer boxes
 
     row = TABLE.row(kernel)
     row.definition, row.again = definition, True
@@ -143,7 +146,7 @@ def _kernel(function: Function, mirror: Mirror) -> tuple[Kernel, list[int], tupl
 
 
 def _only_computes(function: Function) -> bool:
-    """Can it be done twice, and nobody sees it?"""
+    """Can the Function run twice without a visible difference?"""
     groups = Groups(function)
     if any(groups.is_stored(param) for param in function.params):
         return False

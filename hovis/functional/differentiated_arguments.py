@@ -1,4 +1,4 @@
-"""The arguments that something is differentiated in: where they stand, their leaves, and what is said where there is none."""
+"""The arguments with respect to which a function is differentiated: their positions, their leaves, and the error message if they hold no number."""
 
 import types
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ Argnums = Argument | Sequence[Argument]
 
 
 def some(transform: str, fn: Any, primals: tuple[Any, ...]) -> None:
-    """SpecError if there is no function, or no argument in which anything could be differentiated."""
+    """Raise SpecError if `fn` is not callable or there are no arguments."""
     if not callable(fn):
         raise SpecError(f"hovis.{transform} takes a callable, not {type(fn).__name__}")
     if not primals:
@@ -25,7 +25,7 @@ def some(transform: str, fn: Any, primals: tuple[Any, ...]) -> None:
 
 
 class Wanted:
-    """The arguments that something is differentiated in: trees, and of these the leaves that are real or complex."""
+    """The arguments with respect to which a function is differentiated, as trees, and their real or complex leaves."""
 
     def __init__(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums) -> None:
         self.fn = fn
@@ -41,14 +41,14 @@ class Wanted:
             raise TypeError(no_leaf(fn, self.places, self.all, self.names()))
 
     def names(self) -> list[str]:
-        """How each leaf is written, those that are no numbers as well."""
+        """Return an expression for each leaf, including leaves that are no numbers."""
         return named_leaves(self.fn, self.places, self.tree.children)
 
     def _at_places(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         return tuple([kwargs[k] if isinstance(k, str) else args[k] for k in self.places])
 
     def arguments(self, leaves: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
-        """All arguments, with these leaves."""
+        """Return all arguments, positional and keyword, with these leaves in place of the original ones."""
         given = list(self.args)
         named = dict(self.kwargs)
         arguments = self._tree(leaves, self.all)
@@ -61,7 +61,9 @@ class Wanted:
         return given, named
 
     def called(self, leaves: Sequence[Any]) -> tuple[Any, Any]:
-        """What the function gives for these leaves, and what it leaves in the containers of the arguments (see ``leave``)."""
+        """Call the function with these leaves. Return its result, and the new contents of the containers of the arguments (see ``leave``), or
+        None if no container has changed.
+        """
         given, named = self.arguments(leaves)
         inner = pytree.holders(self._at_places(given, named), self.tree)
         before = [pytree.contents(holder) for holder in inner]
@@ -73,7 +75,7 @@ class Wanted:
         return result, (inner, left) if any(changed) else None
 
     def leave(self, left: Any) -> None:
-        """The containers of the arguments become what the function has made of those that stood for them."""
+        """Store into the caller's containers the contents that the function has left in the copies of them."""
         if left is not None:
             own = pytree.holders(self._at_places(self.args, self.kwargs), self.tree)
             for k in range(len(own)):
@@ -82,7 +84,9 @@ class Wanted:
                     pytree.refill(own[k], found[0], [instead(child, left[0], own) for child in found[1]])
 
     def alike(self, tangents: Any) -> list[Any]:
-        """The tangents of the leaves, of trees like the arguments."""
+        """Return the tangents of the leaves from `tangents`, trees of the same structure as the arguments; TypeError if the structure or a shape
+        does not fit.
+        """
         held: list[Any] = []
         pytree.flatten(tuple(tangents), held)
         if len(held) != len(self.all):
@@ -96,7 +100,7 @@ class Wanted:
         return found
 
     def rebuilt(self, found: Sequence[Any]) -> Any:
-        """Trees like the arguments, None where there is no number."""
+        """Return trees of the structure of the arguments, with None in the place of leaves that are no real or complex numbers."""
         trees = self._tree(found, [None] * len(self.all))
         return trees[0] if self.single else trees
 
@@ -108,7 +112,7 @@ class Wanted:
 
 
 def unless_same(now: Any, before: Any, known: bool) -> Any:
-    """What is in a container now; None if that is, for all that is known while tracing, what was there before."""
+    """Return `now`, the contents of a container, or None if it is known while tracing that they are the contents `before`."""
     if known and now[0] == before[0] and len(now[1]) == len(before[1]):
         still = [is_still(now[1][k], before[1][k]) for k in range(len(now[1]))]
         return None if all(still) else now
@@ -116,7 +120,7 @@ def unless_same(now: Any, before: Any, known: bool) -> Any:
 
 
 def instead(child: Any, inner: Sequence[Any], own: Sequence[Any]) -> Any:
-    """A child of a container: if it is one of those that stood for the caller's own, that one."""
+    """Return the caller's own container if `child` is the copy of one, else `child` itself."""
     if not isinstance(child, int | float | complex) and not is_array(child):
         for k in range(len(inner)):
             if child is inner[k]:
@@ -125,7 +129,7 @@ def instead(child: Any, inner: Sequence[Any], own: Sequence[Any]) -> Any:
 
 
 def place(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], k: Argument) -> Argument:
-    """Where an argument is: its position, or the name by which it was given."""
+    """Return the place of an argument: its position, or the name by which it was passed; TypeError if it was not passed."""
     if isinstance(k, str):
         if k in kwargs:
             return k
@@ -142,7 +146,7 @@ def place(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], k: Argument) -
 
 
 def parameters(fn: Any) -> tuple[str, ...]:
-    """The names of the parameters of fn that may be given by position, as far as they are known."""
+    """Return the names of the parameters of fn that may be passed by position, as far as they are known."""
     while isinstance(fn, Transformed):
         fn = fn.fn
     bound = 0
@@ -155,28 +159,28 @@ def parameters(fn: Any) -> tuple[str, ...]:
 
 
 def changes(leaf: Any) -> bool:
-    """Is it a real or complex number, or an array of these?"""
+    """Is the leaf a real or complex number, or an array of these?"""
     return leaf.dtype.kind in "fc" if is_array(leaf) else isinstance(leaf, float | complex)
 
 
 def no_leaf(fn: Any, places: Sequence[Argument], leaves: Sequence[Any], names: Sequence[str]) -> str:
-    """What to say where there is nothing to differentiate in."""
+    """Return the error message for arguments that hold no real or complex number."""
     kinds = [f"{name} is {kind_of(leaf)}" for name, leaf in zip(names, leaves, strict=True)]
     told = ", ".join(kinds[:MOST_TOLD] + ["…"] * (len(kinds) > MOST_TOLD))
     return f"{name_of(fn)} can't be differentiated in its argument {places[0]}: there is no real number in it{': ' * bool(told)}{told}"
 
 
-#: Of so many leaves an error speaks.
+#: Maximal number of leaves that an error message lists.
 MOST_TOLD: Final = 8
 
 
 def kind_of(leaf: Any) -> str:
-    """What a leaf is, in words."""
+    """Return a description of the type of a leaf."""
     return f"an array of {leaf.dtype}" if is_array(leaf) else f"of the type {type(leaf).__name__}"
 
 
 def named_leaves(fn: Any, places: Sequence[Argument], trees: Sequence[Any]) -> list[str]:
-    """How the leaves of these arguments are written, from the names of the parameters."""
+    """Return an expression for each leaf of these arguments, starting with the name of the parameter."""
     known = parameters(fn)
     found: list[str] = []
     for k, tree in zip(places, trees, strict=True):
@@ -186,7 +190,7 @@ def named_leaves(fn: Any, places: Sequence[Argument], trees: Sequence[Any]) -> l
 
 
 def name_of(fn: Any) -> str:
-    """What a function is called, and where it stands."""
+    """Return the name of a function, with its file and line."""
     code = getattr(fn, "__code__", None)
     name = getattr(fn, "__qualname__", None) or type(fn).__qualname__
     return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code else str(name)

@@ -1,7 +1,7 @@
 """Derivatives of Python functions: ``grad``, ``value_and_grad``, ``jvp`` and Jacobians.
 
-What they give are callables like any other.  Called as they are they run residual Python, made when it is first needed and
-kept by what the arguments are; called in what is traced itself they are traced through.
+They return ordinary callables.  A call outside of a trace runs residual Python, which is made when it is first needed and
+cached by the kinds of the arguments; a call inside a trace is traced through.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,11 +23,11 @@ def grad(fn: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) ->
     """The gradient of a function whose result is a real number, in these arguments.
 
     fn        a callable of trees of numbers and arrays; its result is a float, or an array of one element
-    argnums   a position, or a parameter's name: the gradient is of that argument's structure; several: a tuple of gradients
-    has_aux   fn returns a pair, of which the second is passed on: (gradient, that)
+    argnums   the position or the name of a parameter: the gradient has the structure of that argument; several of them: a tuple of gradients
+    has_aux   fn returns a pair, whose second item is passed on: (gradient, aux)
 
-    Raises SpecError if fn is no callable or argnums names no argument; where the gradient is called TypeError, if the result is no real number or an
-    argument holds none (ints are none), DerivativeError, if something in fn has no derivative, and what fn raises.
+    Raises SpecError if fn is not callable or argnums names no argument.  A call of the gradient raises TypeError if the result is not a real number or
+    an argument holds no real number (ints do not count), DerivativeError if something in fn has no derivative, and anything that fn raises.
 
     >>> grad(lambda x: x * x * x)(2.0)
     12.0
@@ -49,14 +49,15 @@ def value_and_grad(fn: Callable[..., Any], argnums: Argnums = 0, has_aux: bool =
 
 
 def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
-    """What fn gives for these arguments, and how that changes as they do: (result, tangent), with has_aux (result, tangent, aux).
+    """The result of fn for these arguments, and its tangent for these tangents of the arguments: (result, tangent), with has_aux (result,
+    tangent, aux).
 
     primals    the arguments, a tuple of trees of numbers and arrays
     tangents   the direction: as many trees of the same structure, numbers and arrays of the same shapes (None: zero)
-    has_aux    fn returns a pair, of which the second is passed on
+    has_aux    fn returns a pair, whose second item is passed on
 
-    Raises SpecError if fn is no callable or there are no arguments, TypeError if tangents do not fit primals, DerivativeError if something in fn
-    has no derivative, and what fn raises.
+    Raises SpecError if fn is not callable or there are no arguments, TypeError if tangents do not fit primals, DerivativeError if something in fn
+    has no derivative, and anything that fn raises.
 
     >>> jvp(lambda x, y: x * y, (2.0, 5.0), (1.0, 0.0))
     (10.0, 5.0)
@@ -69,7 +70,7 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any],
 
 
 def _named(argnums: Argnums) -> Argument | tuple[Argument, ...]:
-    """argnums as they are kept; TypeError if they name no argument."""
+    """Return argnums as they are stored; SpecError if they name no argument."""
     if not isinstance(argnums, int | str | tuple | list | range):
         raise SpecError(f"argnums is a position, a name, or a sequence of these, not {said(argnums)}")
     found = argnums if isinstance(argnums, int | str) else tuple(argnums)
@@ -81,8 +82,8 @@ def _named(argnums: Argnums) -> Argument | tuple[Argument, ...]:
 def jacfwd(fn: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The Jacobian of a function of arrays, column by column (forward mode): of each array of the result by each array of the arguments.
 
-    Of a result of shape r and an argument of shape a it has the shape r + a.  For argnums and has_aux see :func:`grad`; it raises
-    what that raises.
+    For a result of shape r and an argument of shape a its shape is r + a.  For argnums and has_aux see :func:`grad`; it raises
+    the same errors.
 
     >>> jacfwd(lambda x: x * x)(3.0)
     6.0
@@ -93,8 +94,8 @@ def jacfwd(fn: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
 def jacrev(fn: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The Jacobian of a function of arrays, row by row (reverse mode): quicker than :func:`jacfwd` where the result is smaller than the arguments.
 
-    Of a result of shape r and an argument of shape a it has the shape r + a.  For argnums and has_aux see :func:`grad`; it raises
-    what that raises.
+    For a result of shape r and an argument of shape a its shape is r + a.  For argnums and has_aux see :func:`grad`; it raises
+    the same errors.
 
     >>> jacrev(lambda x: x * x)(3.0)
     6.0
@@ -105,7 +106,7 @@ def jacrev(fn: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
 def hessian(fn: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """The second derivatives of a function whose result is a real number: the Jacobian of its gradient.
 
-    Of an argument of shape a it has the shape a + a.  For argnums see :func:`grad`; it raises what that raises.
+    For an argument of shape a its shape is a + a.  For argnums see :func:`grad`; it raises the same errors.
 
     >>> hessian(lambda x: x * x * x)(2.0)
     12.0
@@ -195,7 +196,9 @@ class Jacobian(Transformed):
 
 
 def columns(fn: Any, wanted: Wanted, args: tuple[Any, ...], kwargs: dict[str, Any], how: Any, outputs: list[Any]) -> list[list[Any]]:
-    """The Jacobian, output by output and leaf by leaf: one push for each element of the leaves, those of a leaf together."""
+    """Compute the Jacobian, for each output and each leaf, by forward mode: one push for each element of the leaves, all elements of a leaf
+    together.
+    """
     argnums, has_aux, _ = how
     found: list[list[Any]] = [[] for _ in outputs]
     for j, leaf in enumerate(wanted.leaves):
@@ -214,7 +217,7 @@ def columns(fn: Any, wanted: Wanted, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def lines(fn: Any, wanted: Wanted, args: tuple[Any, ...], kwargs: dict[str, Any], how: Any, outputs: list[Any]) -> list[list[Any]]:
-    """The same by pulls, one for each element of the outputs."""
+    """Compute the Jacobian, for each output and each leaf, by reverse mode: one pull for each element of the outputs."""
     argnums, has_aux, _ = how
     others = tuple(outputs)
     found = []
@@ -238,7 +241,7 @@ def lines(fn: Any, wanted: Wanted, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def in_all_directions(way: Any, x: Any) -> Any:
-    """The leaves that ``way(direction)[0]`` has for each element of x: of all together, or (a list) one after the other."""
+    """Return the leaves of ``way(direction)[0]`` for each element of x: batched over all elements, or as a list with an entry for each element."""
     count = size_of(x)
     if is_array(x) and sized(x) and count > 1:
         together = through("directions", (count, True), way, (unit(x, -1),), (directions(x),))
@@ -251,7 +254,7 @@ def in_all_directions(way: Any, x: Any) -> Any:
 
 
 def pushed(wanted: Wanted, tangents: Sequence[Any], has_aux: bool) -> tuple[Any, Any, Any, Any]:
-    """The result, what comes with it, the tangent of the result, and what is left in the arguments."""
+    """Return the result, the auxiliary value, the tangent of the result, and the new contents of the containers of the arguments."""
 
     def flat(*leaves: Any) -> Any:
         result, left = wanted.called(leaves)
@@ -262,11 +265,11 @@ def pushed(wanted: Wanted, tangents: Sequence[Any], has_aux: bool) -> tuple[Any,
 
 
 def real_scalar(value: Any, fn: Any) -> Any:
-    """The result of a function that has a gradient."""
+    """Return the result of a function if it is one real number; TypeError otherwise, because the function has no gradient."""
     if is_array(value):
         if value.dtype.kind in "fiu" and shape_of(value) == ():
             return value
         raise TypeError(f"{name_of(fn)} has no gradient: its result is an array of {value.dtype} of shape {value.shape}, and would have to be one real number")
     if isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool)):
-        return value  # an int depends on nothing: its gradient is zero
+        return value  # an int does not depend on real arguments: its gradient is zero
     raise TypeError(f"{name_of(fn)} has no gradient: its result is of the type {type(value).__name__}, and would have to be one real number")

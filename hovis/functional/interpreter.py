@@ -1,4 +1,4 @@
-"""Interpreters of users: applied to Python functions, here and in what is traced."""
+"""User-defined interpreters, applied to Python functions, inside and outside of traces."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,8 @@ from hovis.transforms import interpreter as evaluation
 
 
 class Interpreter(evaluation.Interpreter):
-    """Runs Functions, and, called with a Python function, makes of it one that it runs.  Override what shall mean something else.
+    """Runs Functions. Called with a Python function, it returns a function that runs it by this interpreter. Override the methods that shall
+    mean something else.
 
     >>> class Loud(Interpreter):
     ...     def call(self, op, callee, args, kwargs):
@@ -31,10 +32,10 @@ class Interpreter(evaluation.Interpreter):
     """
 
     def __call__(self, fn: Callable[..., Any], *specs: Any, **named: Any) -> Callable[..., Any]:
-        """The function that runs fn by this interpreter.
+        """Return a function that runs fn by this interpreter.
 
-        It is traced for what it is called with, or for the specs, if there are some; then it takes values of any kind for
-        what is unknown by them.
+        Without specs, fn is traced at each call for the arguments of the call.  With specs, it is traced once for them, and the
+        returned function takes values of any kind for the unknown arguments.
         """
         if not callable(fn):
             raise SpecError(f"an interpreter takes a callable, not {type(fn).__name__}")
@@ -42,7 +43,7 @@ class Interpreter(evaluation.Interpreter):
 
 
 class Fixed:
-    """A trace, run by an interpreter."""
+    """A trace that an interpreter runs."""
 
     def __init__(self, interpreter: Interpreter, trace: tracing.Trace) -> None:
         self.interpreter = interpreter
@@ -53,7 +54,7 @@ class Fixed:
 
 
 class Interpreted(Transformed):
-    """A function, run by an interpreter."""
+    """A function that an interpreter runs."""
 
     __slots__ = ()
 
@@ -67,7 +68,7 @@ class Interpreted(Transformed):
 
     @property
     def interpreter(self) -> Interpreter:
-        """What runs it."""
+        """The interpreter that runs the function."""
         made: Interpreter = self.how[0]
         return made
 
@@ -75,7 +76,7 @@ class Interpreted(Transformed):
         return _Eager(self)
 
     def derived(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """In a trace: that of fn, by itself, is known."""
+        """Evaluate the Function of fn, which is traced separately, with the interpreter. This is used inside a trace."""
         fn = self.fn
         leaves: list[Any] = []
         tree = pytree.flatten((args, kwargs), leaves)
@@ -92,7 +93,7 @@ APPLYING.add(Interpreted.derived.__code__)
 
 
 class _Eager(Jitted):
-    """Traces of a function, kept by what its arguments are, down to their leaves."""
+    """Traces of a function, cached by its arguments, down to their leaves."""
 
     def __init__(self, interpreted: Interpreted) -> None:
         super().__init__(interpreted.fn, (), tracing.Options(frozen=False))
@@ -116,7 +117,7 @@ class _Eager(Jitted):
 
 
 class _Walked(Variant):
-    """One trace, run by an interpreter."""
+    """A single trace that an interpreter runs."""
 
     __slots__ = ("interpreter",)
     interpreter: Interpreter

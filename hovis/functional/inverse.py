@@ -1,4 +1,4 @@
-"""Functions turned around: ``inverse``.  It is traced through like the derivatives (:mod:`hovis.functional.grad`), and composes with them."""
+"""Inverses of functions: ``inverse``. It is traced through like the derivatives (:mod:`hovis.functional.grad`), and composes with them."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -16,14 +16,14 @@ from hovis.transforms.inverse import inverted
 
 
 def inverse(fn: Callable[..., Any], argnum: int = 0, like: Any = None) -> Callable[..., Any]:
-    """The function from what fn gives to its argument at this position; the other arguments are what they are.
+    """The function from the result of fn to its argument at this position; the other arguments are unchanged.
 
-    argnum  the position of the argument that is wanted; what fn gives is passed in its place
-    like    something of the kind of that argument (its values do not matter), where it is of another than what fn gives
+    argnum  the position of the wanted argument; the result of fn is passed in its place
+    like    a value of the structure and types of that argument (the numbers do not matter), if these differ from those of the result
 
-    Of functions that are not one-to-one it is the principal value.  The unknown may be anywhere in the formula, but only
-    in one place; arrays may be taken apart and put together.  Raises InverseError, which names the line, where an
-    operation can't be turned around.
+    For functions that are not one-to-one, the result is the principal value.  The unknown may be anywhere in the formula, but it
+    must occur only once; arrays may be split and joined.  Raises InverseError, which names the line, for an operation
+    that can't be inverted.
 
     >>> import math
     >>> inverse(lambda x: math.exp(2.0 * x + 1.0))(math.e)
@@ -37,11 +37,11 @@ def inverse(fn: Callable[..., Any], argnum: int = 0, like: Any = None) -> Callab
 def define_inverse(fn: Any, *rules: Callable[..., Any] | None) -> None:
     """Say how the arguments of fn are found from its result.
 
-    fn      a callable, which is not entered any more where an inverse is wanted
-    rules   of a function of one argument: what undoes it.  Of others a rule an argument (None: there is none), each a
-            function of the result and of all the arguments, of which that one is not to be looked at.
+    fn      a callable, which is not entered any more while an inverse is computed
+    rules   for a function of one argument: its inverse.  For others one rule for each argument (None: there is none): a
+            function of the result and of all arguments, which must not use the value passed for the argument that it computes.
 
-    Raises SpecError if fn is no callable, or there is no rule.
+    Raises SpecError if fn is not callable, or if there is no rule.
 
     >>> from hovis import inverse
     >>> def shifted(x): return x + 10.0 if x >= 0 else x
@@ -55,7 +55,7 @@ def define_inverse(fn: Any, *rules: Callable[..., Any] | None) -> None:
     OWN.primitive(fn, lambda *types, **named: tracing.return_type(fn, *types, **named))
 
 
-#: What users have said: these are not entered where an inverse is wanted.
+#: The functions with inverses defined by users: they are not entered while an inverse is computed.
 OWN: Final = Library("inverses")
 TRANSFORMS["inverse"] = Transform(inverted, lambda library: OWN | library)
 

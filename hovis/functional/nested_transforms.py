@@ -1,7 +1,7 @@
-"""Functions of a trace, traced by themselves, turned into other Functions, and gone on with: how transforms meet the engine.
+"""Transforms inside a trace: a function is traced separately, its Function is transformed, and the trace continues with the new Function.
 
-``through(name, choices, fn, leaves, more)`` is what ``fn(*leaves)`` becomes by a transform of that name, given more.  The
-engine traces fn where it meets the call, at what is known there, and enters what comes out like any other function.
+``through(name, choices, fn, leaves, more)`` is the result of ``fn(*leaves)`` under the transform of that name, which also takes ``more``.  At
+such a call the engine traces fn with the known values there, and enters the transformed function like any other function.
 """
 
 import functools
@@ -41,11 +41,11 @@ from hovis.transforms.reverse.sweep import reverse
 class Transform(NamedTuple):
     """A kind of transform.
 
-    make     (function, the places of the leaves among its parameters, *choices) -> the Function of these and more parameters
-    library  from what the call is traced with to what the function itself is traced with
-    optional  who asks has another way: what can't be transformed gives None
-    recorded the same as make, by a program that is recorded as it runs: where make raises DerivativeError
-    final    nothing more becomes known where what it makes is followed
+    make      (function, the positions of the leaves among its parameters, *choices) -> the Function of these and further parameters
+    library   maps the library with which the call is traced to the library with which the function itself is traced
+    optional  the caller has an alternative: the result is None if the function can't be transformed
+    recorded  used if make raises DerivativeError: the same transform by a program that is recorded while it runs
+    final     tracing through the transformed function would give no more known values
     """
 
     make: Callable[..., Function]
@@ -59,7 +59,7 @@ TRANSFORMS: Final[dict[str, Transform]] = {"reverse": Transform(reverse, recorde
 
 
 def through(name: str, choices: tuple[Any, ...], fn: Any, leaves: tuple[Any, ...], more: tuple[Any, ...]) -> Any:
-    """What fn(*leaves) becomes by a transform.  Outside of a trace it is recorded, if it can be."""
+    """Return the result of ``fn(*leaves)`` under the transform `name`. Outside of a trace it is recorded, if possible; DerivativeError if not."""
     if TRANSFORMS[name].optional:
         return None
     if name == "reverse":
@@ -69,7 +69,7 @@ def through(name: str, choices: tuple[Any, ...], fn: Any, leaves: tuple[Any, ...
     raise DerivativeError(f"{getattr(fn, '__name__', fn)} could not be traced: {REASONS.pop() if REASONS else 'what it is given is not known'}")
 
 
-#: Why the last function could not be traced.
+#: The reason why the last function could not be traced.
 REASONS: Final[list[str]] = []
 
 
@@ -102,7 +102,7 @@ def _through(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
 
 
 def _parts(m: Machine, result: Dyn, count: int) -> Any:
-    """A tuple of so many parts, of which nothing is known."""
+    """Return a tuple of the first `count` items of `result`, of which nothing is known."""
     return m.new(VObj("tuple", tuple, tuple([m.emit(operator.getitem, [result, Known(k)], {}, ANY) for k in range(count)])))
 
 
@@ -122,18 +122,18 @@ def _called(m: Machine, function: Called, given: list[Any], form: Any) -> Any:
 
 
 def _formed(m: Machine, form: Any, parts: list[Any]) -> Any:
-    """A tuple of tuples of these, which are taken from the front."""
+    """Build nested tuples of the structure `form` from `parts`, which are removed from the front."""
     return m.new(VObj("tuple", tuple, tuple([parts.pop(0) if one is None else _formed(m, one, parts) for one in form])))
 
 
 def _results(function: Function) -> tuple[Any, ...]:
-    """What a Function returns together."""
+    """Return the items of the tuple that a Function returns; empty if it does not return one known tuple."""
     ends = [block.terminator.value for block in function.blocks if isinstance(block.terminator, Return)]
     return ends[0].args if len(ends) == 1 and isinstance(ends[0], Op) and ends[0].callee is make_tuple else ()
 
 
 def _in_one(results: tuple[Any, ...]) -> tuple[list[Any], Any]:
-    """What is in tuples in tuples, and how these are nested: None for what is no tuple."""
+    """Flatten nested tuples. Return their items, and the structure of the nesting: None for an item that is no tuple."""
     found: list[Any] = []
     form = []
     for one in results:
@@ -144,8 +144,9 @@ def _in_one(results: tuple[Any, ...]) -> tuple[list[Any], Any]:
 
 
 def _to_be_called(mirror: Mirror, function: Function, final: bool) -> tuple[Called, list[int], Any] | None:
-    """It, with the places of what it uses, if it is not to be followed: where ways part in loops that takes long, and nothing more
-    becomes known."""
+    """Return the Function to be called, the positions of the parameters that it uses, and the structure of its result; None if it should be
+    traced through instead. Tracing through branches in loops takes long, and nothing more becomes known.
+    """
     results, form = _in_one(_results(function))
     if not results or len(function.blocks) < MANY or not (final or natural_loops(function).loops):
         return None
@@ -162,12 +163,12 @@ def _to_be_called(mirror: Mirror, function: Function, final: bool) -> tuple[Call
     return Called(function.name, function.blocks, function.location, function.type, function.is_generator, function.guards), places, form
 
 
-#: A Function of so many blocks is called, and not followed, if it has loops.
+#: A Function with at least this many blocks is called, and not traced through, if it has loops.
 MANY: Final = 12
 
 
 def function_of(fn: Any, *leaves: Any) -> tuple[Function, tuple[Any, ...]]:
-    """The Function that fn is where it is called with these, and what that is to be given.  Outside of a trace there is no such thing."""
+    """Return the Function of `fn` for a call with these `leaves`, and its arguments. Outside of a trace there is none: TransformError."""
     raise TransformError(f"{getattr(fn, '__name__', fn)} could not be traced: {REASONS.pop() if REASONS else 'what it is given is not known'}")
 
 
@@ -183,7 +184,7 @@ def _function_of(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
 
 
 def items(m: Machine, value: Any) -> list[Any]:
-    """What is in a tuple or list."""
+    """Return the items of a tuple or list; GiveUp if they are not known."""
     if isinstance(value, Known):
         held: Any = value.value
         return list(map(Known, held))
@@ -193,12 +194,14 @@ def items(m: Machine, value: Any) -> list[Any]:
     return list(obj.cells)
 
 
-#: The keys of calls in which a number chooses.
+#: Name of the table of the keys of calls in which a number decides a branch.
 _PINNED: Final = "pinned"
 
 
 def remembered(m: Machine, mirror: Mirror, what: Any, library: Library, make: Callable[[Function], Any]) -> Any:
-    """What is made of the Function of a call, once for calls alike; what that takes for granted, this trace does as well."""
+    """Return ``make(function)`` for the Function of a call, computed once for all calls with the same key. The assumptions of its trace become
+    guards of this trace.
+    """
     if (*what, *mirror.key) in m.tables.answers.get(_PINNED, ()):
         mirror.pin()
     found = m.tables.answers.get((*what, *mirror.key))
@@ -206,9 +209,9 @@ def remembered(m: Machine, mirror: Mirror, what: Any, library: Library, make: Ca
         try:
             function, guards, held = _function(m, mirror, what, library)
             found = make(function), guards, held, mirror
-        except OutOfFuel as why:  # it would take as long again, and this trace may begin anew many times
+        except OutOfFuel as why:  # a second try would take as long, and this trace may restart many times
             found = why, [], [], mirror
-        # the mirror holds what is in the key
+        # the mirror keeps the objects in the key alive
         m.tables.answers[(*what, *mirror.key)] = found
     made, guards, held, _ = found
     if isinstance(made, OutOfFuel):
@@ -221,7 +224,7 @@ def remembered(m: Machine, mirror: Mirror, what: Any, library: Library, make: Ca
 
 
 def _function(m: Machine, mirror: Mirror, what: Any, library: Library) -> tuple[Function, list[Any], list[Any]]:
-    """The Function of a call, the guards of its trace, and the known objects that it has read."""
+    """Trace a call. Return its Function, the guards of its trace, and the known objects that it has read."""
     while True:
         inner = engine.engine_for(library, m.package, m.environment.frozen, m.known_sizes, m.environment.volatile, len(mirror.params))
         try:
@@ -239,7 +242,7 @@ def _function(m: Machine, mirror: Mirror, what: Any, library: Library) -> tuple[
 
 
 def without_mending(function: Function) -> None:
-    """Exceptions that are caught only to put frames back into tracebacks go their way: what comes of the function has frames of its own."""
+    """Remove the handlers that only put frames back into tracebacks: code made from the function has frames of its own."""
     for one in callees(function):
         for block in one.blocks:
             end = block.terminator
@@ -255,7 +258,7 @@ def _mends(handler: Block) -> bool:
 
 
 def _residual(mirror: Mirror, transform: Transform, chosen: tuple[Any, ...], function: Function) -> Any:
-    """What a Function becomes by a transform: as a Python function, or as it is, if that is to be called."""
+    """Apply a transform to a Function. Return a Python function, a recorded program, or the parts of a call (see ``_to_be_called``)."""
     places = [k for k, param in enumerate(mirror.params) if param in mirror.leaves]
     try:
         made = pipeline.run(transform.make(function, places, *chosen), "default")
@@ -267,9 +270,9 @@ def _residual(mirror: Mirror, transform: Transform, chosen: tuple[Any, ...], fun
 
 
 def _left(m: Machine, why: str, args: list[Any] | None = None) -> Any:
-    """It can't be traced: the transformed function is called as it is, if there is something around it.
+    """Handle a call that can't be traced: the transformed function is called as it is, if there is a traced function around it.
 
-    args: if there is nothing, this is recorded as it runs
+    args: the arguments of the call, which is recorded while it runs if there is no such function; None if it can't be recorded
     """
     for frame in m.state.frames[1 + (m.state.frames[0].code.code in EAGER) :]:
         if frame.code.code in APPLYING and frame.code.code not in m.tables.not_entered:
@@ -278,24 +281,24 @@ def _left(m: Machine, why: str, args: list[Any] | None = None) -> Any:
     if args is not None:
         return finish(m, opaque(m, through, args), "value")
     if m.state.frames[0].code.code in EAGER:
-        # without a trace all of it is known, and what the function does is recorded
+        # outside of a trace all values are known, and the run of the function is recorded
         raise GiveUp(why)
     REASONS[:] = [why]
     return m.raise_new(DerivativeError, f"it could not be traced: {why}")
 
 
 def certain(value: Any) -> Any:
-    """value, which is taken for a leaf of a tree.  In a trace it has to be known that it is one."""
+    """Return `value`, which is used as a leaf of a tree. In a trace it must be known to be a leaf."""
     return value
 
 
 def whole(value: Any) -> Any:
-    """value, which is taken for a leaf of a tree, of one kind or of several.  In a trace it has to be known that it is no tree."""
+    """Return `value`, which is used as a leaf of a tree, of one type or of several. In a trace it must be known that it is no tree."""
     return value
 
 
 def _only_if(known: Callable[[Any], bool], where: str) -> Any:
-    """The value, if its type says that it is no tree."""
+    """Return an action that returns the value if its type says that it is no tree, and gives up otherwise."""
 
     def act(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
         value = m.resolve(args[0])
@@ -307,7 +310,7 @@ def _only_if(known: Callable[[Any], bool], where: str) -> Any:
 
 
 def is_followed(holder: Any) -> bool:
-    """In a trace: is it known what is in there?"""
+    """In a trace: are the contents of `holder` known?"""
     return True
 
 
@@ -316,7 +319,7 @@ def _is_followed(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
 
 
 def watch(holder: Any, number: int) -> None:
-    """From here on it matters whether anything is stored into it (see ``is_untouched``)."""
+    """Watch `holder` under this number: from here on it matters whether anything is stored into it (see ``is_untouched``)."""
 
 
 def _watch(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
@@ -326,7 +329,7 @@ def _watch(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
 
 
 def is_untouched(holder: Any, number: int) -> bool:
-    """In a trace: is it known that nothing has been stored into what is watched under this number, on any way?"""
+    """In a trace: is it known that nothing has been stored, on any path, into the object that is watched under this number?"""
     return False
 
 
@@ -339,7 +342,7 @@ def _is_untouched(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
 
 
 def is_still(new: Any, old: Any) -> bool:
-    """Is it the same thing?  In a trace: is that known?"""
+    """Are both the same object? In a trace: is that known?"""
     return new is old
 
 
@@ -352,7 +355,7 @@ def _is_still(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
     return Known(isinstance(new, Dyn) and isinstance(old, Dyn) and new.value is old.value)
 
 
-#: The codes of what applies transforms, and of what calls that where nothing is around it.
+#: The code objects of functions that apply transforms, and of the outermost functions that ``Eager`` traces to call these.
 APPLYING: Final[set[Any]] = set()
 EAGER: Final[set[Any]] = set()
 

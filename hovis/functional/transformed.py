@@ -1,4 +1,4 @@
-"""Functions that are made of other functions: called as they are by residual Python, traced through in what is traced itself."""
+"""Functions made from other functions: a call runs residual Python outside of a trace, and is traced through inside a trace."""
 
 import dis
 import functools
@@ -30,18 +30,18 @@ from hovis.transforms.record.recorder import is_recorded
 
 
 class Transformed(Wrapper, Following):
-    """A function that was made of another one.
+    """A function made from another function.
 
-    ``derived(args, kwargs)`` says what a call gives, in Python that is traced through.  It does so by ``of``, if there is one:
-    ``how`` is all that was chosen and is known, ``data`` what else it was made of.
+    ``derived(args, kwargs)`` computes the result of a call, in Python that is traced through.  It calls ``of``, if there is one:
+    ``how`` are the choices of the user, which are known, and ``data`` the other values that it was made from.
     """
 
     __slots__ = ("__dict__", "__weakref__", "_eager", "data", "fn", "how")
 
-    #: by what name users know what has made it
+    #: the public name of the transform that has made it
     called = "derived"
     by_itself = False
-    #: where it is traced, ``*args`` and ``**kwargs`` are what there are specs for
+    #: if it is traced, ``*args`` and ``**kwargs`` hold just the arguments for which there are specs
     takes_no_more = True
 
     def __init__(self, fn: Any, how: tuple[Any, ...] = (), data: tuple[Any, ...] = ()) -> None:
@@ -49,18 +49,18 @@ class Transformed(Wrapper, Following):
         self._eager: Any = None
 
     def derived(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What a call with these arguments gives."""
+        """Return the result of a call with these arguments."""
         return type(self).of(self.how, self.fn, self.data, args, kwargs)
 
-    #: the same for functions that are made again, with what they close over (see Eager)
+    #: as ``derived``, but a static function: for functions that are made again from the values that they close over (see Eager)
     of: Any = None
 
     def carried_out(self, eager: "Eager", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What a call gives where nothing is traced, by its residual."""
+        """Run a call outside of a trace by its residual."""
         return eager(*args, **kwargs)
 
     def eager(self) -> Callable[..., Any]:
-        """What does its calls where nothing is traced."""
+        """Return the callable that runs calls outside of a trace."""
 
         def of(how: Any, fn: Any, data: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             return self.derived(args, kwargs)
@@ -85,12 +85,12 @@ class Transformed(Wrapper, Following):
 
 
 def _is_told(chosen: Any, is_known: Callable[[Any], bool]) -> bool:
-    """Is what was chosen, down to all of its parts?"""
+    """Are all parts of the choices `chosen` constants, or known by `is_known`?"""
     return all(_is_told(x, is_known) for x in chosen) if type(chosen) is tuple else type(chosen) in ATOMS or is_known(chosen)
 
 
 def _is_made(fn: Any, is_known: Callable[[Any], bool]) -> bool:
-    """Is a function told from others, or all that it is made of?"""
+    """Can the function, or everything that it is made from, be distinguished from others?"""
     bound = bound_parts(fn)
     if bound is not None:
         return _is_made(next(iter(bound.values())), is_known)
@@ -98,7 +98,7 @@ def _is_made(fn: Any, is_known: Callable[[Any], bool]) -> bool:
 
 
 def _again(kind: type[Transformed], fn: Any, how: tuple[Any, ...], data: tuple[Any, ...]) -> Transformed:
-    """One that is unpickled."""
+    """Rebuild a transformed function that is unpickled."""
     made = kind.__new__(kind)
     Transformed.__init__(made, fn, how, data)
     take_names(made, fn)
@@ -106,7 +106,7 @@ def _again(kind: type[Transformed], fn: Any, how: tuple[Any, ...], data: tuple[A
 
 
 def applied(transformed: Transformed, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a call gives: here by residual Python, in a trace and for what is recorded by what ``derived`` says."""
+    """Return the result of a call: by residual Python; in a trace, and for arguments that are being recorded, by ``derived``."""
     if is_recorded(args, kwargs, transformed.data):
         return transformed.derived(args, kwargs)
     if transformed.of is None:
@@ -128,7 +128,7 @@ def applied(transformed: Transformed, args: tuple[Any, ...], kwargs: dict[str, A
 
 
 def _known_as(fn: Any) -> Any:
-    """The key of a function: what was made of the same in the same way, and goes by the same name, is the same."""
+    """Return the key of a function: equal for functions made from the same function in the same way and with the same name."""
     if is_alike(fn):
         return Alike(fn)
     if isinstance(fn, Transformed) and not fn.data and _is_told(fn.how, _is_nothing):
@@ -140,35 +140,37 @@ def _is_nothing(value: Any) -> bool:
     return False
 
 
-#: Functions whose residuals are kept.
+#: Maximal number of functions whose residuals are kept.
 KEPT: Final = 512
 _eager: dict[Any, "Eager"] = {}
 
 
 def closed_over(fn: Any) -> tuple[Any, ...] | None:
-    """What a function closes over; None if that is not for it alone to read."""
+    """Return the values that a function closes over, or None if they can't be passed as arguments instead (some function rebinds a variable, a
+    cell is empty, or fn is no plain function).
+    """
     if type(fn) is not types.FunctionType or fn.__kwdefaults__ or fn.__dict__ or _rebinds(fn.__code__):
         return None
     try:
         held = tuple([cell.cell_contents for cell in fn.__closure__ or ()])
     except ValueError:
         return None
-    # a residual's mark for what has no value would be none, where it is a value
+    # UNBOUND marks a missing value in a residual; as an argument it would be an ordinary value
     return None if any(value is UNBOUND for value in held) else held
 
 
 def _rebinds(code: types.CodeType) -> bool:
-    """Does it, or a function in it, bind a variable of an enclosing function anew?"""
+    """Does the code, or that of a nested function, rebind a variable of an enclosing function?"""
     if any(i.opname in ("STORE_DEREF", "DELETE_DEREF") and i.argval in code.co_freevars for i in dis.get_instructions(code)):
         return True
     return any(_rebinds(inner) for inner in code.co_consts if isinstance(inner, types.CodeType))
 
 
 class Eager(Jitted):
-    """Residual Python of a transformed function, kept by what its arguments are, down to their leaves.
+    """Residual Python of a transformed function, cached by its arguments, down to their leaves.
 
-    again: the function is made again with what it closes over, which is an argument like others; so one residual is for all
-    functions that a piece of code makes.
+    again: the function is made again from its code and the values that it closes over, which are arguments like any others; so one
+    residual serves all functions with the same code.
     """
 
     has_plain = False
@@ -189,12 +191,12 @@ class Eager(Jitted):
         super().__init__(call, (), tracing.Options(frozen=False))
 
     def traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tracing.Trace | None:
-        """The Trace of the residual that does calls with arguments like these."""
+        """Return the Trace of the residual for calls with arguments like these, or None if there is none yet."""
         variant = self._variants.get(self._key(args, kwargs))
         return None if variant is None else variant.trace
 
     def _looked_at(self, args: tuple[Any, ...], kwargs: dict[str, Any], part: int) -> tuple[list[Any], dict[str, Any]]:
-        """Of each argument its part of the key (0) or its spec (1)."""
+        """Return for each argument its part of the key (part 0) or its spec (part 1)."""
         held = [_captured(x, (0, k), self._policy)[part] for k, x in enumerate(args[0])]
         found = [tuple(held), *[looked_at(a, (k,), self._policy)[part] for k, a in enumerate(args[1:], 1)]]
         return found, {name: looked_at(v, (name,), self._policy)[part] for name, v in kwargs.items()}
@@ -211,13 +213,13 @@ class Eager(Jitted):
 
 
 def _captured(value: Any, path: Any, policy: Any) -> tuple[Any, Any]:
-    """As an argument; what nothing would be known of is known."""
+    """Return the key part and the spec of a captured value, like those of an argument; a value whose spec would be unknown is a known constant."""
     key, spec = looked_at(value, path, policy)
     return (key, spec) if (is_spec(spec) and spec is not Unknown) or isinstance(spec, Const) else (("value", Held(value)), Const(value))
 
 
 def here(transformed: Transformed, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a call gives in a trace."""
+    """Return the result of a call in a trace."""
     return transformed.derived(args, kwargs)
 
 

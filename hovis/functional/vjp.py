@@ -1,7 +1,7 @@
-"""``vjp`` and ``linearize``: a result, and what becomes of its cotangents, or of tangents, computed once and kept for it.
+"""``vjp`` and ``linearize``: the result of a function, and a function for its cotangents or tangents that uses values computed once and kept.
 
-In a trace a function is halved (:mod:`hovis.transforms.reverse.split_vjp`) where that is possible; the second half, and what the first one
-has kept for it, is what the user is given.  Where it is not possible the function is run again.
+In a trace a function is split into two halves (:mod:`hovis.transforms.reverse.split_vjp`) if possible; the user gets the second half, with
+the values that the first half has kept for it.  Otherwise the function is run again.
 """
 
 import functools
@@ -31,14 +31,14 @@ from hovis.transforms.reverse import split_vjp
 
 
 def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """What fn gives for these arguments, and the function from cotangents of that to those of the arguments (a tuple).
+    """The result of fn for these arguments, and the function from the cotangents of the result to those of the arguments (a tuple).
 
     primals   the arguments, trees of numbers and arrays
-    has_aux   fn returns a pair, of which the second is passed on: (result, function, aux)
+    has_aux   fn returns a pair, whose second item is passed on: (result, function, aux)
 
     The function takes a tree like the result, with numbers and arrays of the same shapes; it can be called any number of times.
-    Raises SpecError if fn is no callable or there are no arguments, TypeError if there is no real number in one of them, or cotangents do not
-    fit, DerivativeError if something in fn has no derivative, and what fn raises.
+    Raises SpecError if fn is not callable or there are no arguments, TypeError if one of them holds no real number or the cotangents do not
+    fit, DerivativeError if something in fn has no derivative, and anything that fn raises.
 
     >>> y, pull = vjp(lambda x, w: x * w, 2.0, 5.0)
     >>> y, pull(1.0)
@@ -49,12 +49,12 @@ def vjp(fn: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 
 def linearize(fn: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """What fn gives for these arguments, and the function from tangents of these to that of the result.
+    """The result of fn for these arguments, and the function from tangents of the arguments to the tangent of the result.
 
     primals   the arguments, trees of numbers and arrays
 
     The function takes a tree for each argument, with numbers and arrays of the same shapes; it can be called any number of times.
-    Raises what :func:`vjp` raises.
+    Raises the same errors as :func:`vjp`.
 
     >>> y, push = linearize(lambda x: x * x, 3.0)
     >>> y, push(1.0)
@@ -88,7 +88,7 @@ class Halved(Transformed):
 
         there, back, plans, trees, operands = halves_of(way, flat, *wanted.leaves)
         if there is None:
-            # as they are now: what the function changes of them it changes for the caller
+            # copies of the present state: the function changes the caller's own objects
             kept = copies(args)
             result = follow(fn, args, kwargs)
             again = Pullback(fn, kept, has_aux) if way == "pull" else Linear(fn, kept)
@@ -106,13 +106,13 @@ class Halved(Transformed):
 
 
 class Half(Transformed):
-    """A second half: it is given what the first one has kept."""
+    """A second half, which is given the values that the first half has kept."""
 
     __slots__ = ()
 
 
 class Pulled(Half):
-    """From cotangents of a result to those of the arguments."""
+    """The second half of ``vjp``: from cotangents of a result to those of the arguments."""
 
     __slots__ = ()
 
@@ -129,7 +129,7 @@ class Pulled(Half):
 
 
 class Pushed(Half):
-    """From tangents of the arguments to that of a result."""
+    """The second half of ``linearize``: from tangents of the arguments to that of a result."""
 
     __slots__ = ()
 
@@ -145,14 +145,16 @@ class Pushed(Half):
 
 
 def _cotangent(args: tuple[Any, ...]) -> Any:
-    """The one argument of a pullback."""
+    """Return the one argument of a pullback; TypeError if there are more or none."""
     if len(args) != 1:
         raise TypeError(f"what hovis.vjp gives takes one argument, the cotangent of the result, and got {len(args)}")
     return args[0]
 
 
 def fitting(what: str, given: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
-    """Tangents or cotangents of these leaves, of their types; TypeError if they can't be that."""
+    """Return tangents or cotangents for these leaves, converted to their types (None for a leaf that has none); TypeError if number or shapes do
+    not fit.
+    """
     if len(given) != len(leaves):
         raise TypeError(f"there are {len(given)} {what}s for {len(leaves)} leaves")
     found = [follow(as_tangent, (t, x), {}) if changes(x) else None for t, x in zip(given, leaves, strict=True)]
@@ -166,8 +168,9 @@ def fitting(what: str, given: Sequence[Any], leaves: Sequence[Any]) -> list[Any]
 
 
 def halves_of(way: str, fn: Any, *leaves: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """The two halves of fn where it is called with these, what it gives, and what the first one is to be given; None, if there is
-    no such thing.  Outside of a trace there is not."""
+    """Return the two halves of `fn` for a call with these `leaves`, the leaves and the trees of its result, and the arguments of the first half;
+    None for each if it can't be split. Outside of a trace it can't.
+    """
     return None, None, None, None, None
 
 
@@ -177,7 +180,7 @@ def _halves_of(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
         mirror = Mirror(m, fn, leaves, len(leaves))
         found = remembered(m, mirror, ("halves", way.value), m.library, functools.partial(_halves, way.value, mirror))
     except (GiveUp, DerivativeError):
-        # what has no derivative says so where it is run again
+        # the error for a missing derivative is raised when the function is run again
         found = None
     except TypeError as wrong:
         return m.raise_new(type(wrong), str(wrong))
@@ -191,7 +194,7 @@ STANDARD.actions[halves_of] = _halves_of
 
 
 def _halves(way: str, mirror: Mirror, function: Function) -> tuple[Any, Any, Any, Any] | None:
-    """Both as Python functions, the leaves that the function gives, and their trees."""
+    """Return both halves as Python functions, the leaves of the result of the Function, and their trees; None if it can't be split."""
     found = outcome(function)
     if found is None or not found.computed[0] or not found.tree[2]:
         return None
@@ -208,7 +211,7 @@ def _halves(way: str, mirror: Mirror, function: Function) -> tuple[Any, Any, Any
 
 
 def copies(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments that a function may change."""
+    """Copy arguments, for a function that may change them."""
     leaves: list[Any] = []
     tree = pytree.flatten(args, leaves)
     copied: tuple[Any, ...] = pytree.rebuilt(tree, [follow(own, (leaf,), {}) for leaf in leaves])
@@ -216,7 +219,7 @@ def copies(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 class Pullback(Transformed):
-    """From cotangents of a result to those of the arguments, where the function is run again for each."""
+    """The function from cotangents of a result to those of the arguments that runs the original function again for each call."""
 
     __slots__ = ()
 
@@ -241,7 +244,7 @@ class Pullback(Transformed):
 
 
 class Linear(Transformed):
-    """From tangents of the arguments to that of a result, where the function is run again for each."""
+    """The function from tangents of the arguments to that of a result that runs the original function again for each call."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Functions of one value, mapped over many: ``vmap``.  It is traced through like the derivatives (:mod:`hovis.functional.grad`)."""
+"""Mapping of functions over an axis of their arguments: ``vmap``. It is traced through like the derivatives (:mod:`hovis.functional.grad`)."""
 
 import functools
 import weakref
@@ -22,17 +22,17 @@ from hovis.transforms.vmap.strategy import batch, changes_nothing, no_lanes
 
 
 def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
-    """fn for arrays of arguments: what it gives for each, put together along a new axis.
+    """fn for arrays of arguments: its results for each element, stacked along a new axis.
 
-    in_axes   the axis of each argument over which it is mapped, None for one that is the same in all calls; an int for
-              all of them, or one an argument; of an argument that is a tree, one for all its leaves, or a tree of them
-    out_axes  where the new axis is in what it gives; an int, or a tree of them
+    in_axes   the axis of each argument over which fn is mapped, None for an argument that is the same in all calls: an int for
+              all arguments, or one entry for each; for an argument that is a tree, an axis for all its leaves, or a tree of axes
+    out_axes  the position of the new axis in the result; an int, or a tree of ints
 
-    All lanes go together, on arrays; where they part, each block is done for the lanes that have come to it.  What can't be
-    done so (results of several types, calls of what is not known, stores into what all lanes share) is done for one lane
-    after the other.  Where it is called it raises ValueError, if an argument has no such axis or the axes are of several sizes,
-    TypeError, if in_axes or out_axes are no trees like the arguments, TransformError with the line for functions that print,
-    and what fn raises.
+    All lanes are computed together, on arrays; where lanes diverge, each block is run for the lanes that have reached it.  Functions
+    that can't be batched (results of several types, calls of unknown functions, stores into objects that all lanes share) are run for
+    one lane after the other.  A call raises ValueError if an argument has no such axis or the axes have different sizes,
+    TypeError if in_axes or out_axes do not have the tree structure of the arguments or results, TransformError with the line for functions
+    that print, and anything that fn raises.
 
     >>> import numpy as np
     >>> vmap(lambda x, y: x * y + 1.0, in_axes=(0, None))(np.arange(3.0), 10.0)
@@ -42,7 +42,9 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
 
 
 def directions(function: Function, places: list[int], lanes: int, *mapped: bool) -> Function:
-    """As batch; what can't be mapped over gives None as well: its derivatives are taken one after the other."""
+    """Transform like ``batch``; a Function that can't be batched becomes one that returns None, and its derivatives are taken one after the
+    other.
+    """
     try:
         return batch(function, places, lanes, *mapped)
     except TransformError:
@@ -50,7 +52,7 @@ def directions(function: Function, places: list[int], lanes: int, *mapped: bool)
 
 
 TRANSFORMS["batch"] = Transform(batch, optional=True, final=True)
-#: The transform for calls that nothing is around.
+#: The transform for calls outside of a trace.
 WATCHED: Final = "watched batch"
 TRANSFORMS[WATCHED] = Transform(functools.partial(batch, watched=True), optional=True, final=True)
 TRANSFORMS["directions"] = Transform(directions, optional=True)
@@ -76,9 +78,9 @@ class Mapped(Transformed):
         return in_lanes(WATCHED, fn, _tree(how[0]), _tree(how[1]), args, kwargs)
 
     def carried_out(self, eager: Eager, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """By its residual; what raises there is done again, one lane after the other, if it has changed nothing.
+        """Run a call by its residual; if that raises and has changed nothing, run it again, one lane after the other.
 
-        Then the first lane that raises is the one that does so in a loop; and ints may be as large as they like.
+        Then the exception is that of the first lane that raises, as in a loop; and ints may have any size.
         """
         try:
             if not self.skips(eager):
@@ -100,20 +102,22 @@ class Mapped(Transformed):
 
     @staticmethod
     def skips(eager: Eager) -> bool:
-        """Has it been quicker one after the other the last time?  Then it is done so, ever more often."""
+        """Is the residual skipped for this call, because running one lane after the other was quicker the last time? Each time that this is
+        found again, about twice as many calls skip it.
+        """
         skipped, left = _AWAY.get(eager, (0, 0))
         if left:
             _AWAY[eager] = skipped, left - 1
         return left > 0
 
 
-#: How many calls are done one lane after the other before all are tried together again, and how many are left of these.
+#: For each residual: the number of calls that run one lane after the other before all lanes are tried together again, and how many of these are left.
 _AWAY: Final[weakref.WeakKeyDictionary[Eager, tuple[int, int]]] = weakref.WeakKeyDictionary()
 MOST_SKIPPED: Final = 63
 
 
 class Axes:
-    """A tree of axes, which is known; two of them are the same if they are written so."""
+    """A known tree of axes; two are equal if their ``repr`` is equal."""
 
     def __init__(self, tree: Any) -> None:
         self.tree = tree
@@ -126,17 +130,17 @@ class Axes:
 
 
 def _chosen(tree: Any) -> Any:
-    """A tree of axes as it is kept."""
+    """Return a tree of axes as it is stored."""
     return tree if is_immutable(tree) else Axes(tree)
 
 
 def _tree(chosen: Any) -> Any:
-    """What was chosen as it was given."""
+    """Return a stored tree of axes as the user gave it."""
     return chosen.tree if isinstance(chosen, Axes) else chosen
 
 
 def in_lanes(transform: str, fn: Any, in_axes: Any, out_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a call gives: all lanes together, or one after the other."""
+    """Return the result of a call: all lanes together if possible, else one after the other."""
     axes: list[Any] = []
     each_axis(in_axes if isinstance(in_axes, tuple | list) else (in_axes,) * len(args), args, axes)
     found: list[Any] = []
@@ -155,7 +159,7 @@ def in_lanes(transform: str, fn: Any, in_axes: Any, out_axes: Any, args: tuple[A
 
     together = through(transform, (lanes, *mapped), flat, leaves, tuple([a for a, flag in zip(arrays, mapped, strict=True) if flag]))
     if together is None and transform == WATCHED:
-        # there is nothing to be gained by tracing the rounds
+        # tracing the loop over the lanes would gain nothing
         raise RunningAway
     results, shape = each(flat, lanes, arrays, mapped) if together is None else together
     places: list[Any] = []
@@ -168,7 +172,7 @@ APPLYING.add(Mapped.derived.__code__)
 
 
 def each_axis(axes: Any, x: Any, found: list[Any]) -> None:
-    """The axis of each leaf of x, from a tree of them, or one for all."""
+    """Append to `found` the axis of each leaf of x, from a tree of axes or one axis for all; TypeError if the trees do not fit."""
     if axes is None or isinstance(axes, int):
         leaves: list[Any] = []
         pytree.flatten(x, leaves)
@@ -182,7 +186,7 @@ def each_axis(axes: Any, x: Any, found: list[Any]) -> None:
 
 
 def count(fn: Any, tree: Any, leaves: list[Any], axes: list[Any]) -> int:
-    """How many lanes there are."""
+    """Return the number of lanes; ValueError if an argument has no such axis, or if the sizes differ."""
     first_at = None
     for k, (leaf, axis) in enumerate(zip(leaves, axes, strict=True)):
         if axis is None:
@@ -202,7 +206,7 @@ def count(fn: Any, tree: Any, leaves: list[Any], axes: list[Any]) -> int:
 
 
 def named(fn: Any, tree: Any) -> list[str]:
-    """How each leaf of the arguments is written."""
+    """Return an expression for each leaf of the arguments."""
     args, kwargs = tree.children
     names = named_leaves(fn, range(len(args.children)), args.children)
     for name, child in zip(kwargs.extra, kwargs.children, strict=True):
@@ -211,10 +215,10 @@ def named(fn: Any, tree: Any) -> list[str]:
 
 
 def each(flat: Any, lanes: int, arrays: list[Any], mapped: tuple[bool, ...]) -> Any:
-    """One lane after the other; there is one at least."""
+    """Compute the results for one lane after the other; there is at least one lane."""
     results, shape = flat(*[of_lane(array, flag, 0) for array, flag in zip(arrays, mapped, strict=True)])
     outs = [follow(begun, (lanes, whole(result)), {}) for result in results]
-    # the rounds are alike: one is traced for all of them
+    # all iterations are alike: one is traced for all of them
     for k in range(1, dynamic(lanes)):
         results, other = flat(*[of_lane(array, flag, k) for array, flag in zip(arrays, mapped, strict=True)])
         if other != shape:

@@ -1,4 +1,4 @@
-"""F1: the IR, its text, and what can be asked about it."""
+"""F1: the IR, its builder, its text form, and its verifier."""
 
 from hovis.ir.builder import Builder
 from hovis.ir.model import (

@@ -25,7 +25,7 @@
     3: (%9 :: Int)
       return %9
 
-Operands that are no values are constants: ``b.op(sub, i, 1)``.
+Operands that are not IR values become constants: ``b.op(sub, i, 1)``.
 """
 
 import operator
@@ -40,7 +40,7 @@ FLOAT: Final = Type(float)
 
 
 def as_operand(value: object) -> Operand:
-    """An operand as it is, anything else as a constant."""
+    """Return an operand as it is, and any other object as a constant."""
     return value if isinstance(value, Param | Op | Const | Caught) else Const(value)
 
 
@@ -57,17 +57,17 @@ class Builder:
         return self.function.params
 
     def block(self, *types: AbstractValue) -> Block:
-        """One more block; fill it after ``at(block)``."""
+        """Add a block; fill it after ``at(block)``."""
         made = Block(tuple(map(Param, types)))
         self.function.blocks.append(made)
         return made
 
     def at(self, block: Block) -> None:
-        """From now on fill this block."""
+        """Make this block the current one, which the following calls fill."""
         self.current = block
 
     def op(self, callee: object, *args: object, type: AbstractValue = ANY, effect: Effect = Effect.PURE, **kwargs: object) -> Op:
-        """Append a call."""
+        """Append a call to the current block."""
         made = self._call(callee, args, kwargs, type, effect)
         self.current.ops.append(made)
         return made
@@ -78,21 +78,21 @@ class Builder:
 
     @staticmethod
     def edge(block: Block, *args: object) -> Edge:
-        """An edge to block."""
+        """Return an edge to block."""
         return Edge(block, tuple(map(as_operand, args)))
 
     def jump(self, block: Block, *args: object) -> None:
-        """Close the block: go to another."""
+        """Close the current block with a jump to another one."""
         self.current.terminator = Jump(self.edge(block, *args), self.location)
 
     def branch(self, cond: object, true: tuple[Any, ...], false: tuple[Any, ...]) -> None:
-        """Close the block with a decision; the edges are (block, argument, …)."""
+        """Close the current block with a conditional branch; the edges are (block, argument, …)."""
         self.current.terminator = Branch(as_operand(cond), self.edge(*true), self.edge(*false), self.location)
 
     def invoke(
         self, callee: object, *args: object, error: tuple[Any, ...], type: AbstractValue = ANY, effect: Effect = Effect.OPAQUE, **kwargs: object
     ) -> Op:
-        """Close the block with a call that may raise; go on in a new block where it has not."""
+        """Close the current block with a call that may raise, and continue in a new block for the case that it returns."""
         op = self._call(callee, args, kwargs, type, effect)
         ok = self.block()
         self.current.terminator = Invoke(op, Edge(ok), self.edge(error[0], CAUGHT, *error[1:]))
@@ -100,16 +100,18 @@ class Builder:
         return op
 
     def ret(self, value: object) -> None:
-        """Close the block: the function returns value."""
+        """Close the current block: the function returns value."""
         self.current.terminator = Return(as_operand(value), self.location)
 
     def raise_(self, value: object, again: bool = False) -> None:
-        """Close the block: the function raises value."""
+        """Close the current block: the function raises value. again: it is a re-raise."""
         self.current.terminator = Raise(as_operand(value), again, self.location)
 
 
 def go_by_number(function: Function, front: Block, which: Operand, ways: list[Edge]) -> None:
-    """End a block, which is put last, with a chain of comparisons: way k is gone where ``which`` is k, the last one otherwise."""
+    """Append the block `front` to the function and end it with a chain of comparisons: the edge ``ways[k]`` is taken if ``which`` is k, and the
+    last one otherwise.
+    """
     function.blocks.append(front)
     for k, way in enumerate(ways[:-1]):
         chosen, rest = Op(operator.eq, (which, Const(k)), type=BOOL), Block()

@@ -1,4 +1,4 @@
-"""The tokens of a text of the IR: a line, read one after the other."""
+"""Lexer for the text form of the IR, one line at a time."""
 
 import ast
 import re
@@ -9,11 +9,11 @@ from hovis.errors import ParseError
 
 own_code.leave_as_calls(__file__)
 
-# possessive, so that what goes on for long and is no number after all is gone over once
+# possessive quantifiers: a long text that turns out not to be a number is scanned only once, without backtracking
 _REAL = r"(?>[0-9]++\.?+[0-9]*+(?:e[+-]?[0-9]++)?+|inf|nan)"
 _NUMBER = rf"(?:0x[0-9a-f]++|{_REAL}(?![\w.]))"
 _IMAGINARY = rf"{_REAL}j(?!\w)"
-#: What ``repr`` writes.
+#: The escapes that ``repr`` writes.
 _ESCAPE = r"\\(?:[\\'\"ntr]|x[0-9a-f]{2}|u[0-9a-f]{4}|U00(?:0[0-9a-f]|10)[0-9a-f]{4})"
 _TOKENS: Final = re.compile(
     rf"""
@@ -31,7 +31,7 @@ _TOKENS: Final = re.compile(
     re.VERBOSE,
 )
 
-#: How deep constants and types may be nested.
+#: Maximal nesting depth of constants and types.
 DEEPEST: Final = 100
 
 
@@ -40,7 +40,7 @@ def _short(message: str) -> str:
 
 
 def literal(kind: str, text: str) -> object:
-    """A text in quotes, or a number."""
+    """Return the value of a string or number token."""
     if kind == "string":
         return ast.literal_eval(text)
     if kind == "complex":
@@ -49,7 +49,7 @@ def literal(kind: str, text: str) -> object:
 
 
 class Line:
-    """The tokens of a line, read one after the other."""
+    """The tokens of a line, read from left to right."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -66,13 +66,13 @@ class Line:
         self.depth = 0
 
     def deeper(self) -> None:
-        """One level down in a constant or a type."""
+        """Enter one more nesting level of a constant or a type; ParseError if there are too many."""
         self.depth += 1
         if self.depth > DEEPEST:
             raise self.error("constants or types are nested too deep")
 
     def peek(self, ahead: int = 0) -> str:
-        """The next token, empty at the end."""
+        """Return the next token, or an empty string at the end of the line."""
         at = self.at + ahead
         return self.tokens[at][1] if at < len(self.tokens) else ""
 
@@ -86,7 +86,7 @@ class Line:
         return text
 
     def take(self, *texts: str) -> bool:
-        """Step over these tokens, if they come next."""
+        """Consume these tokens if they come next; return whether they did."""
         if all(self.peek(k) == text for k, text in enumerate(texts)):
             self.at += len(texts)
             return True

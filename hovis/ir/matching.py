@@ -1,8 +1,8 @@
-"""Say whether one piece of a Function does what another does, where values stand for values.
+"""Structural comparison of pieces of Functions, up to a mapping between their values.
 
-What two ops that do the same have in common, wherever their operands come from, is their :func:`shape`.  :class:`Match` compares two pieces
-op by op and notes what stands for what.  :class:`Key` gives blocks that do the same one key: of many, they are found without comparing
-each with each.
+Ops that do the same, apart from their operands, have the same :func:`shape`.  :class:`Match` compares two pieces op by op and records which
+value of one corresponds to which value of the other.  :class:`Key` gives equal blocks equal keys, so that equal blocks are found among many
+without comparing all pairs.
 """
 
 from collections.abc import Callable, Container, Hashable, Iterable
@@ -12,18 +12,18 @@ from hovis.lattice import Const
 
 
 def same(a: Operand, b: Operand) -> bool:
-    """Are both the same value, or the same constant?"""
+    """Are both operands the same value, or the same constant?"""
     return a is b or (isinstance(a, Const) and a == b)
 
 
 def shape(op: Op) -> Hashable:
-    """What an op does, but for its operands, its result and its place."""
+    """Return a description of an op without its operands, its result and its location."""
     known = "value" if isinstance(op.callee, VALUES) else id(op.callee)
     return known, op.effect._value_, len(op.args), tuple([name for name, _ in op.kwargs])
 
 
 def own_operands(end: Terminator) -> tuple[Operand, ...]:
-    """What a terminator uses itself; its edges and its op have operands of their own."""
+    """Return the operands that a terminator uses itself; its edges and its op have operands of their own."""
     match end:
         case Branch():
             return (end.cond,)
@@ -33,9 +33,9 @@ def own_operands(end: Terminator) -> tuple[Operand, ...]:
 
 
 class Match:
-    """Two pieces of code, a subject and a pattern, and what in the subject stands for the values of the pattern (``bound``).
+    """A comparison of two pieces of code, a subject and a pattern. ``bound`` maps the values of the pattern to operands of the subject.
 
-    free: values of the pattern that may stand for anything: the first use of each says what
+    free: values of the pattern that may match any operand: the first use of each binds it
     """
 
     def __init__(self, free: Container[object] = frozenset()) -> None:
@@ -43,7 +43,7 @@ class Match:
         self.bound: dict[Value, Operand] = {}
 
     def operand(self, a: Operand, b: Operand) -> bool:
-        """Is a what stands for b?"""
+        """Does operand a of the subject match operand b of the pattern?"""
         if isinstance(b, VALUES):
             if b in self.bound:
                 return same(a, self.bound[b])
@@ -53,16 +53,16 @@ class Match:
         return same(a, b)
 
     def operands(self, a: Iterable[Operand], b: Iterable[Operand]) -> bool:
-        """The same, one by one, and there are as many."""
+        """Do the operands match one by one, and are there equally many?"""
         a, b = list(a), list(b)
         return len(a) == len(b) and all(map(self.operand, a, b))
 
     def agrees(self, a: Value, b: Value) -> bool:
-        """May a stand for b, as far as the values themselves tell?"""
+        """May value a match value b, considering only the values themselves?"""
         return a.type == b.type
 
     def op(self, a: Op, b: Op) -> bool:
-        """Does a do what b does?  Then it stands for that."""
+        """Does op a do the same as op b? If it does, bind b to a."""
         if shape(a) != shape(b) or not self.agrees(a, b) or not self.operands(a.operands(), b.operands()):
             return False
         self.bound[b] = a
@@ -70,9 +70,9 @@ class Match:
 
 
 class Key:
-    """What a block does, with numbers for the values that are its own: equal for blocks that do the same.
+    """A key of the code of a block, in which its own values are numbers: equal for blocks that do the same.
 
-    place: what else two ops, or two blocks that end by raising, have to have in common
+    place: returns a further part of the key of an op, or of the Raise that ends a block
     """
 
     def __init__(self, block: Block, place: Callable[[Op | Raise], Hashable]) -> None:
@@ -86,11 +86,11 @@ class Key:
         self.key: Hashable = params, tuple(map(self.op, block.ops)), type(end).__name__, op, self.operands(own_operands(end)), raised, ways
 
     def op(self, op: Op) -> Hashable:
-        """Of an op of its."""
+        """Return the key of an op of the block."""
         return shape(op), self.operands(op.operands()), op.type, self.place(op)
 
     def operands(self, operands: Iterable[Operand]) -> Hashable:
-        """Of what it uses: constants, its own values by number, those of others by identity."""
+        """Return the key of operands: constants, the block's own values by number, other values by identity."""
         return tuple([self._operand(one) for one in operands])
 
     def _operand(self, operand: Operand) -> Hashable:

@@ -1,7 +1,7 @@
 """The IR: SSA with block arguments.  The only operation is a call of a Python callable.
 
-Identity is the name: an :class:`Op` *is* its result, a :class:`Param` is the value that a block was entered with;
-numbers exist only in print.  Objects are made by the engine's ``Builder`` or by a pass and treated as immutable.
+Values are identified by object identity: an :class:`Op` *is* its result, a :class:`Param` is the value with which a block was entered;
+numbers such as ``%3`` exist only in the printed text.  Objects are made by the engine's ``Builder`` or by a pass and treated as immutable.
 """
 
 import enum
@@ -13,11 +13,11 @@ from hovis.lattice import ANY, AbstractValue, Const
 
 
 class Effect(enum.IntFlag):
-    """What a call may do beyond giving its result; 0 is a pure call.
+    """Effects that a call may have besides its result; 0 is a pure call.
 
-    READS: its result depends on mutable memory.  WRITES: it changes memory that somebody else can see.
+    READS: its result depends on mutable memory.  WRITES: it changes memory that other code can see.
     RAISES: it may raise.  OPAQUE: it may do anything; never removed, never moved.
-    INTERRUPTED (with RAISES): nothing but a handler of signals raises, for which CPython looks as the call ends.
+    INTERRUPTED (with RAISES): only a signal handler may raise; CPython calls pending signal handlers at the end of the call.
     """
 
     PURE = 0
@@ -31,15 +31,15 @@ class Effect(enum.IntFlag):
     INTERRUPTED = 128
 
 
-#: What makes a call stay even if its result is not used.
+#: Effects for which a call is kept even if its result is not used.
 LASTING = Effect.WRITES | Effect.RAISES | Effect.IO | Effect.RANDOM | Effect.CLOCK | Effect.OPAQUE
 
-#: What prints as ``!`` after the callee.
+#: Effects that are printed as ``!`` after the callee.
 MARKED = Effect.WRITES | Effect.IO | Effect.RANDOM | Effect.CLOCK | Effect.OPAQUE
 
 
 class Location(NamedTuple):
-    """Where in the user's source something stands; ``caller`` is the call that inlined it."""
+    """A location in the user's source; ``caller`` is the location of the call through which it was inlined."""
 
     file: str
     line: int | None
@@ -51,7 +51,7 @@ class Location(NamedTuple):
     caller: "Location | None" = None
 
     def chain(self) -> Iterator["Location"]:
-        """This location, then its callers, innermost first."""
+        """Yield this location, then its callers, innermost first."""
         at: Location | None = self
         while at is not None:
             yield at
@@ -68,7 +68,7 @@ class Param:
 
 
 class Caught:
-    """The exception on the error edge of an Invoke; stands first among that edge's arguments."""
+    """The exception on the error edge of an Invoke; the first of that edge's arguments."""
 
     __slots__ = ()
 
@@ -96,7 +96,7 @@ class Op:
     name: str | None = None
 
     def operands(self) -> "Iterator[Operand]":
-        """The unknown callee, if it is one, the arguments and the keyword arguments."""
+        """Yield the callee, if it is an unknown value, the arguments, and the keyword arguments."""
         if isinstance(self.callee, VALUES):
             yield self.callee
         yield from self.args
@@ -105,14 +105,14 @@ class Op:
 
 
 Value = Param | Op
-#: For isinstance in hot places (a tuple is quicker than a union).
+#: For isinstance in hot code (a tuple is faster than a union).
 VALUES = (Param, Op)
 Operand = Param | Op | Const | Caught
 
 
 @dataclass(slots=True, eq=False)
 class Edge:
-    """A jump's target and what its parameters become."""
+    """The target block of a jump, and the arguments for its parameters."""
 
     block: "Block"
     args: tuple[Operand, ...] = ()
@@ -126,7 +126,7 @@ class Jump:
 
 @dataclass(slots=True, eq=False)
 class Branch:
-    """``cond`` is an exact bool."""
+    """A conditional branch; ``cond`` is an exact bool."""
 
     cond: Operand
     true: Edge
@@ -136,7 +136,7 @@ class Branch:
 
 @dataclass(slots=True, eq=False)
 class Invoke:
-    """Do ``op``; go on at ``ok``, or, if it raised, at ``error``.  The op's result exists only under ``ok``."""
+    """Call ``op``; continue at ``ok``, or, if it raised, at ``error``. The op's result exists only under ``ok``."""
 
     op: Op
     ok: Edge
@@ -162,7 +162,7 @@ Terminator = Jump | Branch | Invoke | Return | Raise
 
 
 def edges(terminator: Terminator) -> tuple[Edge, ...]:
-    """The edges that leave a block, the likely one first."""
+    """Return the edges that leave a block, the likely one first."""
     match terminator:
         case Jump():
             return (terminator.edge,)
@@ -180,7 +180,7 @@ class Block:
     terminator: Terminator = None  # type: ignore[assignment]  # set once, when the block is closed
 
     def all_ops(self) -> Iterator[Op]:
-        """The ops, that of a closing Invoke included."""
+        """Yield the ops, including the op of a closing Invoke."""
         yield from self.ops
         if isinstance(self.terminator, Invoke):
             yield self.terminator.op
@@ -202,15 +202,15 @@ class Function:
         return self.blocks[0].params
 
     def ops(self) -> Iterator[Op]:
-        """All ops in block order, those of Invokes included."""
+        """Yield all ops in block order, including those of Invokes."""
         for block in self.blocks:
             yield from block.all_ops()
 
 
 def callees(function: Function) -> list[Function]:
-    """The residual functions that ``function`` reaches by calls, itself first, in order of first call."""
+    """Return the residual functions that ``function`` reaches by calls, itself first, in order of first call."""
     found, seen = [function], {id(function)}
-    for at in found:  # which grows
+    for at in found:  # the list grows during the loop
         for block in at.blocks:
             for op in block.ops:
                 if isinstance(op.callee, Function) and id(op.callee) not in seen:

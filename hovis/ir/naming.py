@@ -1,7 +1,7 @@
-"""How callables, classes and constants are called in the text of a Function, and found again by name.
+"""Names of callables, classes and constants in the text of a Function, and the lookup of these names.
 
-The printer turns objects into text here, and the parser text into objects.  Nothing is imported and nothing is
-called but the constructors of numbers, ranges and slices.
+The printer uses this module to turn objects into text, and the parser to turn text into objects.  Nothing is imported, and
+nothing is called except the constructors of numbers, ranges and slices.
 """
 
 import builtins
@@ -66,11 +66,11 @@ NUMPY_SCALARS: Final = frozenset(
 _NAN: Final = struct.pack("<d", float("nan"))
 
 
-# ------------------------------------------------------------------------------------------------- texts that are not hovis's own
+# ------------------------------------------------------------------------------------------------- arbitrary texts
 
 
 def printable(text: str) -> str:
-    """The text in one line: what can't be printed is escaped as in a literal.
+    """Return the text as one line, with unprintable characters escaped as in a literal.
 
     >>> print(printable("a\\nb\\u2028c"))
     a\\nb\\u2028c
@@ -88,7 +88,7 @@ def is_name(text: str) -> bool:
 
 
 def identifier(text: str) -> str:
-    """A name like text.
+    """Return a valid identifier that is similar to text.
 
     >>> identifier("n"), identifier("<lambda>"), identifier("class"), identifier("")
     ('n', '_lambda_', '_class', '_')
@@ -104,7 +104,7 @@ def identifier(text: str) -> str:
 
 
 def literal(value: object) -> str | None:
-    """The text of a constant that is written out: None, numbers, strings, bytes, and tuples of these."""
+    """Return the text of a constant that is written out: None, numbers, strings, bytes, and tuples of these; None for other objects."""
     kind = type(value)
     if kind is int:
         return _int_text(value)  # type: ignore[arg-type]
@@ -132,7 +132,7 @@ def _int_text(value: int) -> str:
 
 
 def _plain_nans(value: Any) -> bool:
-    """Does repr tell the whole value?  (Nans have payloads, and complex zeros signs that repr loses.)"""
+    """Does ``repr`` show the whole value? (NaNs have payloads, and complex zeros have signs, which ``repr`` loses.)"""
     if type(value) is complex:
         return complex(repr(value)) == value and _bits(complex(repr(value))) == _bits(value)
     return value == value or _bits(float(value)) == _NAN
@@ -149,7 +149,7 @@ _OPERATORS: Final = frozenset(map(type, SYMBOLS))
 
 
 def name_of(value: object) -> str | None:
-    """The name by which a function, class or module prints; None: it has none, or is another kind of object."""
+    """Return the name by which a function, class or module prints, or None if it has none, or is another kind of object."""
     if is_a(value, types.ModuleType):
         return value.__name__
     if type(value) in _OPERATORS and (symbol := SYMBOLS.get(value)) is not None:
@@ -158,7 +158,7 @@ def name_of(value: object) -> str | None:
     if bound is not None and not isinstance(bound, types.ModuleType):
         return _bound_name(value, bound)
     if not is_named(value):
-        # what transforms and rules make of a function goes by its name
+        # wrappers that transforms and rules make from a function print under its name
         return attribute(value, "__name__") if callable(value) and is_a(value, Wrapper) and type(value).goes_by_name else None
     qualname = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
     if not isinstance(qualname, str):
@@ -199,7 +199,7 @@ def _bound_name(value: Any, bound: object) -> str | None:
 
 
 def _public(module: object, qualname: str, value: object) -> str:
-    """The qualified name, with the module where it tells something."""
+    """Return the qualified name, with the module if that is informative."""
     if not isinstance(module, str) or module in ("builtins", "_operator", "__main__"):
         return qualname
     if module.startswith("_"):
@@ -222,15 +222,15 @@ def _is_library(module: str) -> bool:
     return top in sys.stdlib_module_names and file.startswith(sysconfig.get_paths()["stdlib"])
 
 
-# ------------------------------------------------------------------------------------------------- looking up
+# ------------------------------------------------------------------------------------------------- lookup
 
 MISSING: Final = object()
-#: Names of more parts than this are those of nothing.
+#: Names with more parts than this are not looked up.
 MOST_DOTS: Final = 64
 
 _EMPTY: Final[dict[Any, Any]] = {}
 _ITERABLES: Final[tuple[Any, ...]] = ((), [], _EMPTY, set(), "", b"", bytearray(), range(0), _EMPTY.keys(), _EMPTY.values(), _EMPTY.items())
-#: Builtin classes that no module has under the name by which they print.
+#: Builtin classes that no module has as an attribute of their printed name.
 _HIDDEN_CLASSES: Final[dict[str, type]] = {
     cls.__qualname__: cls
     for cls in (
@@ -246,7 +246,7 @@ _HIDDEN_CLASSES: Final[dict[str, type]] = {
 
 
 def lookup(name: str, names: Mapping[str, object]) -> object:
-    """The object behind a printed name: from names, then builtins, operator, hovis, numpy and what is imported."""
+    """Return the object with a printed name: from names, then builtins, operator, hovis, numpy and imported modules; MISSING if there is none."""
     if name in names:
         return names[name]
     if name.startswith("(") and name[1:-1] in BY_SYMBOL:
@@ -274,7 +274,7 @@ def lookup(name: str, names: Mapping[str, object]) -> object:
 
 def _attributes(value: object, path: list[str]) -> object:
     for name in path:
-        # a module may import what it is asked for
+        # the dictionary: getattr on a module may import a submodule
         value = vars(value).get(name, MISSING) if isinstance(value, types.ModuleType) else _attribute(value, name)
     return value
 

@@ -1,4 +1,4 @@
-"""Where the instructions of a residual come from, if that is traced again: the user's calls around each."""
+"""Origins of the instructions of a residual, for the case that it is traced again: the user's calls around each instruction."""
 
 import bisect
 from collections.abc import Callable, Sequence
@@ -8,17 +8,17 @@ from hovis.ir.model import Location
 
 
 class Origins:
-    """Stands behind the other constants of a code object that is hovis's own."""
+    """A table of the origins of instructions, stored as the last constant of a code object made by hovis."""
 
     __slots__ = ("chains", "starts")
 
     def __init__(self) -> None:
-        #: offsets in bytes where the calls change, and what they are from there on, outermost first
+        #: the byte offsets at which the chain of calls changes, and the chain from each of them on, outermost call first
         self.starts: list[int] = []
         self.chains: list[tuple[Location, ...]] = []
 
     def fill(self, offsets: Sequence[int], places: Sequence[object], chain: Callable[[object], tuple[Location, ...]]) -> None:
-        """Remember which instruction comes from where."""
+        """Record the origin of each instruction."""
         last: object = self
         for offset, place in zip(offsets, places, strict=False):
             if place is not last:
@@ -27,12 +27,12 @@ class Origins:
                 self.chains.append(chain(place))
 
     def at(self, offset: int) -> tuple[Location, ...]:
-        """The calls around the instruction there."""
+        """Return the calls around the instruction at this offset, outermost first."""
         found = bisect.bisect_right(self.starts, offset) - 1
         return self.chains[found] if found >= 0 else ()
 
 
 def origins_of(code: CodeType) -> Origins | None:
-    """Those of a code object, if it has any."""
+    """Return the Origins of a code object, or None if it has none."""
     last = code.co_consts[-1] if code.co_consts else None
     return last if isinstance(last, Origins) else None

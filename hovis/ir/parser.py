@@ -1,7 +1,7 @@
-"""From text back to a Function.  It looks names up and evaluates nothing.
+"""Parser for the text form of a Function. It looks names up and evaluates nothing.
 
-``parse(show(function, full=True), names_of(function))`` is function again.  A text without ``full`` can be parsed as
-well, but does not tell all: where effects are not written out, ``!`` reads as opaque and its absence as pure.
+``parse(show(function, full=True), names_of(function))`` reconstructs function.  A text without ``full`` can be parsed as
+well, but information is missing: where effects are not written out, ``!`` is read as opaque, and no ``!`` as pure.
 """
 
 import re
@@ -20,9 +20,9 @@ own_code.leave_as_calls(__file__)
 
 
 def parse(text: str, names: Mapping[str, object] | None = None) -> Function:
-    """The Function that text shows; callables, classes and ``#0`` are looked up in names, then in what is imported.
+    """The Function that text shows; callables, classes and ``#0`` are looked up in names, then in imported modules.
 
-    Raises ParseError where the text is not that of a Function; whether the Function is in order, ``verify`` says.
+    Raises ParseError if the text is not that of a Function; ``verify`` checks whether the Function is valid.
 
     >>> parse("1: (%1 :: const(double), %2 :: Int)\\n  %3 = (+)(%2, %2) :: Int\\n  return %3").type
     Int
@@ -79,7 +79,7 @@ def _sections(text: str) -> list[_Section]:
 
 
 class _FunctionParser(ValueParser):
-    """One Function: first its values and blocks are declared, then filled in."""
+    """Parser of one Function: first its values and blocks are declared, then they are filled in."""
 
     def __init__(self, section: _Section, names: Mapping[str, object]) -> None:
         self.section = section
@@ -97,7 +97,7 @@ class _FunctionParser(ValueParser):
         return match[1] if match else "function"
 
     def declare(self) -> None:
-        """Make all values, so that they can be used before their line."""
+        """Create all values, so that they can be used before the line that defines them."""
         used = self._used()
         for number, header, body in self.section.blocks:
             block = self.blocks[number]
@@ -112,7 +112,7 @@ class _FunctionParser(ValueParser):
                     self._define(match[1], Op(None, ()))
 
     def _used(self) -> set[str]:
-        """The numbers that occur outside the entry's header."""
+        """Return the value numbers (``%3``) that occur outside the entry's header."""
         texts = [text for _, _, body in self.section.blocks for text in body] + [header for _, header, _ in self.section.blocks[1:]]
         return {token for text in texts for kind, token in Line(text).tokens if kind == "value"}
 
@@ -134,7 +134,7 @@ class _FunctionParser(ValueParser):
         return params
 
     def _params(self, line: Line, used: set[str] | None) -> tuple[Param, ...]:
-        """The parameters in a header.  Given used: those of the numbered known ones that occur in it are parameters too."""
+        """Read the parameters in a header. If `used` is given, a known value is a parameter only if its number is in `used`."""
         params: list[Param] = []
         line.expect("(")
         while not line.take(")"):
@@ -160,7 +160,7 @@ class _FunctionParser(ValueParser):
     # --------------------------------------------------------------------------------------------- bodies
 
     def fill(self) -> None:
-        """Read the bodies."""
+        """Read the bodies of the blocks."""
         for value, dims in self._arrays:
             value.dims = self._dims(dims)
         for number, _, body in self.section.blocks:
@@ -276,7 +276,7 @@ class _FunctionParser(ValueParser):
         return Const(self.constant(line))
 
     def _dims(self, dims: list[Any]) -> tuple[Operand, ...] | None:
-        """The dimensions of an array, None if none is known."""
+        """Return the dimensions of an array, or None if none is known."""
         if all(dim is None for dim in dims):
             return None
         for dim in dims:

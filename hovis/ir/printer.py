@@ -1,7 +1,7 @@
 """The text of a Function (docs: the IR).  ``str(function)`` is this text.
 
-Values are numbered in the order in which they appear.  Lines remember what they show, so that the verifier can
-write its complaint under the line that it is about.
+Values are numbered in the order in which they appear.  Each line refers to the object that it shows, so that the verifier can
+write a complaint under the offending line.
 """
 
 import re
@@ -14,7 +14,7 @@ from hovis.ir.model import CAUGHT, MARKED, Block, Branch, Caught, Edge, Effect, 
 from hovis.lattice import AbstractValue, Array, Const, Partial, Refined, Type, Union
 from hovis.lattice.values import PUBLIC_NAMES, member_order
 
-#: Longer constants are cut in ``str``.
+#: Longer constants are shortened in ``str``.
 CONSTANT_WIDTH: Final = 60
 
 _NAME = re.compile(r"[\w.<>]+|\([^\w\s]+\)|\(is( not)?\)")
@@ -23,7 +23,7 @@ _RESERVED: Final = frozenset({*PUBLIC_NAMES.values(), "Any", "Bottom", "const", 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A partial argument in the header of a Trace; ``whole`` is the parameter for the container, where it is used whole."""
+    """A partially known argument in the header of a Trace; ``whole`` is the parameter for the container, if that is used as a whole."""
 
     structure: Any
     whole: Param | None = None
@@ -39,15 +39,15 @@ def show(
 ) -> str:
     """The text of a Function and of the residual functions that it calls.
 
-    params     what the first header lists in place of the entry's parameters: Param, Const, or structures of them
-    locations  where each line comes from; "relative": lines counted from that of the ``def``
-    full       nothing is cut, and all that ``parse`` needs is there
+    params     the items that the first header lists in place of the entry's parameters: Param, Const, or structures of them
+    locations  show the source location of each line; "relative": line numbers relative to that of the ``def``
+    full       nothing is shortened, and everything that ``parse`` needs is included
     """
     return "\n".join(text for _, text in Printer(function, params, locations, full, guards).lines())
 
 
 def names_of(function: Function | Sequence[Function], params: Sequence[Any] | None = None) -> dict[str, object]:
-    """What ``parse(show(function, full=True), names)`` has to be told: the object behind each name in that text."""
+    """The names that ``parse(show(function, full=True), names)`` needs: the object behind each name in that text."""
     printer = Printer(function, params, full=True)
     for _ in printer.lines():
         pass
@@ -57,7 +57,7 @@ def names_of(function: Function | Sequence[Function], params: Sequence[Any] | No
 
 
 class Printer:
-    """One printing of one or more Functions."""
+    """Prints one or more Functions."""
 
     def __init__(
         self,
@@ -86,12 +86,12 @@ class Printer:
     # --------------------------------------------------------------------------------------------- functions
 
     def lines(self) -> Iterator[tuple[object, str]]:
-        """The lines, each with what it shows: a Block, an Op, a terminator, or None."""
+        """Yield the lines, each with the object that it shows: a Function, a Block, an Op, a terminator, or None."""
         for k, function in enumerate(self.functions):
             if k:
                 yield None, ""
             for shown, text in self._function(function, first=k == 0):
-                yield shown, naming.printable(text)  # names may be any text
+                yield shown, naming.printable(text)  # names may contain any characters
 
     def _function(self, function: Function, first: bool) -> Iterator[tuple[object, str]]:
         header = self.params if first else None
@@ -114,13 +114,13 @@ class Printer:
             yield from self._terminator(block.terminator)
 
     def _function_name(self, function: Function) -> str:
-        """The name of a residual function; a second one of the same name gets a number."""
+        """Return the name of a residual function; a second function of the same name gets a number."""
         found = self._functions.get(id(function))
         if found is None:
             taken = set(self._functions.values())
             found, k = function.name, 2
             while found in taken:
-                # what is made for known arguments is no longer the user's function: it is .1 from the beginning
+                # a function specialized to known arguments is named .1 from the beginning, and its number replaces that
                 found, k = f"{function.name.removesuffix('.1')}.{k}", k + 1
             self._functions[id(function)] = found
         return found
@@ -137,7 +137,7 @@ class Printer:
 
     @staticmethod
     def _listed(function: Function, header: Sequence[Any]) -> list[Any]:
-        """What the header of a Trace lists, and entry parameters that it forgot."""
+        """Return the items in the header of a Trace, followed by the entry parameters that it does not mention."""
         mentioned = {id(param) for param in _leaves(header)}
         return [*header, *(param for param in function.params if id(param) not in mentioned)]
 
@@ -164,7 +164,7 @@ class Printer:
             self._number_header(part, False)
 
     def _declared(self, item: Any, top: bool = True) -> str:
-        """A parameter in a header."""
+        """Return the text of a parameter in a header."""
         if isinstance(item, Given):
             number = f"%{self._numbers[item.whole or _Slot(item)]} :: " if top or item.whole else ""
             if top and isinstance(item.structure, Const) and (name := naming.name_of(item.structure.value)):
@@ -232,7 +232,7 @@ class Printer:
     # --------------------------------------------------------------------------------------------- values
 
     def operand(self, operand: Operand) -> str:
-        """What stands for an operand: ``%3``, ``1``, ``const(f)``, ``%err``."""
+        """Return the text of an operand: ``%3``, ``1``, ``const(f)``, ``%err``."""
         if isinstance(operand, Const):
             return self.constant(operand.value)
         if isinstance(operand, Caught):
@@ -247,7 +247,7 @@ class Printer:
         return self._symbol(callee) or self._object(callee)
 
     def constant(self, value: object) -> str:
-        """A known value among the operands."""
+        """Return the text of a known value among the operands."""
         text = naming.literal(value) if self.full else naming.literal(_shortened(value))
         if text is None:
             if type(value) is Function:
@@ -257,7 +257,7 @@ class Printer:
         return text if self.full or len(text) <= CONSTANT_WIDTH else text[: CONSTANT_WIDTH - 1] + "…"
 
     def _symbol(self, value: object) -> str | None:
-        """The name of a callable or module; in a full text it stands for this object only."""
+        """Return the name of a callable or module, or None if it has none; in a full text the name stands for this object only."""
         name = naming.name_of(value)
         if name is None or not self.full:
             return name
@@ -266,7 +266,7 @@ class Printer:
         return name if self.claims.setdefault(name, value) is value else None
 
     def _object(self, value: object) -> str:
-        """Any other object: a number, by identity."""
+        """Return the text of any other object: a number (``#0``), by identity."""
         found = self._objects.get(id(value))
         if found is None:
             found = self._objects[id(value)] = f"#{len(self._objects)}"
@@ -276,7 +276,7 @@ class Printer:
     # --------------------------------------------------------------------------------------------- types
 
     def type(self, type: AbstractValue, dims: tuple[Operand, ...] | None = None) -> str:
-        """A lattice element, an array with its dimensions."""
+        """Return the text of a lattice element, for an array with its dimensions."""
         if isinstance(type, Const):
             text = self.constant(type.value)
             return text if text.startswith("const(") else f"const({text})"
@@ -316,7 +316,7 @@ class Printer:
         return ":" if dim is None or (isinstance(dim, Const) and dim.value is None) else self.operand(dim)
 
     def _frame(self, cls: Any, keys: Sequence[Any], parts: list[str]) -> str:
-        """A container of which the parts are printed already."""
+        """Return the text of a container whose parts are already printed."""
         if cls is tuple:
             return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
         if cls is list:
@@ -336,7 +336,7 @@ class _Frame:
 
 
 class _Slot:
-    """The place of a header's item among the numbers, by identity."""
+    """A dictionary key for an item of a header, by identity."""
 
     __slots__ = ("item",)
 
@@ -371,7 +371,7 @@ def _leaves(header: Iterable[Any]) -> Iterator[Param]:
 
 
 def _shortened(value: object) -> object:
-    """A constant that prints the same up to the cut, but quickly."""
+    """Return a constant that prints the same up to the cut, but faster."""
     kind = type(value)
     if kind is str or kind is bytes:
         return value[: 2 * CONSTANT_WIDTH]  # type: ignore[index]

@@ -1,4 +1,4 @@
-"""The user's source, quoted for people to read."""
+"""Quotations of the user's source code in messages."""
 
 import linecache
 
@@ -13,17 +13,17 @@ def place(location: Location) -> str:
 
 
 def source_line(location: Location) -> str:
-    """The line of source, without what ends it; "" if there is none."""
+    """Return the line of source without its line ending, or an empty string if there is none."""
     if location.line is None:
         return ""
     try:
         return linecache.getline(location.file, location.line).rstrip("\n")
-    except ValueError:  # no file can be called so
+    except ValueError:  # the name is not valid for a file
         return ""
 
 
 def quote(location: Location) -> list[str]:
-    """The source line, and the columns under it where they are known."""
+    """Return the source line, followed by a line that marks the columns if they are known."""
     raw = source_line(location)
     code = raw.lstrip()
     if not code:
@@ -40,5 +40,5 @@ def quote(location: Location) -> list[str]:
 
 
 def _characters(line: str, column: int) -> int:
-    """CPython counts columns in bytes of UTF-8."""
+    """Convert a column, which CPython counts in bytes of UTF-8, to a number of characters."""
     return len(line.encode()[:column].decode(errors="replace"))

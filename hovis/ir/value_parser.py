@@ -1,4 +1,4 @@
-"""Constants and types in a text of the IR."""
+"""Parser for constants and types in the text form of the IR."""
 
 import abc
 import contextlib
@@ -19,7 +19,7 @@ own_code.leave_as_calls(__file__)
 _WORDS: Final[dict[str, object]] = {
     **{repr(value): value for value in (None, True, False, Ellipsis, NotImplemented, operations.END, operations.UNBOUND)},
 }
-#: Of NumPy, which may not be imported.
+#: Printed names of NumPy's bools; they are looked up only if NumPy has been imported.
 _TRUTHS: Final = ("np.True_", "np.False_")
 _CLASSES: Final = {name: cls for cls, name in PUBLIC_NAMES.items()}
 _SHAPED: Final[dict[str, Callable[..., object]]] = {"range": range, "slice": slice}
@@ -34,7 +34,7 @@ class ValueParser(abc.ABC):
 
     @abc.abstractmethod
     def declared(self, line: Line, params: list[Param], used: set[str] | None) -> AbstractValue:
-        """The type of a parameter that is declared where a type stands."""
+        """Read a parameter that is declared in the place of a type, and return its type."""
 
     def named(self, line: Line, name: str) -> object:
         if name in self.functions:
@@ -45,7 +45,7 @@ class ValueParser(abc.ABC):
         return found
 
     def constant(self, line: Line) -> object:
-        """A known value as it stands among operands."""
+        """Read a known value, as it is written among operands."""
         kind, text = line.kind(), line.next()
         if kind in ("string", "complex", "number"):
             try:
@@ -72,7 +72,7 @@ class ValueParser(abc.ABC):
         raise line.error(f"{text!r} is no constant")
 
     def _tuple(self, line: Line) -> tuple[object, ...]:
-        """The rest of a tuple, behind its parenthesis."""
+        """Read the rest of a tuple, after its opening parenthesis."""
         items: list[object] = []
         line.deeper()
         while not line.take(")"):
@@ -84,7 +84,7 @@ class ValueParser(abc.ABC):
         return tuple(items)
 
     def _constructed(self, line: Line, name: str, args: tuple[object, ...]) -> object:
-        """A range, a slice or a scalar of NumPy."""
+        """Construct a range, a slice or a NumPy scalar."""
         if name in _SHAPED:
             make = _SHAPED[name]
         elif name.startswith("np.") and name[3:].rstrip("_") in naming.NUMPY_SCALARS and len(args) == 1 and isinstance(args[0], int | float | complex):
@@ -107,7 +107,7 @@ class ValueParser(abc.ABC):
     # --------------------------------------------------------------------------------------------- types
 
     def read_type(self, line: Line, params: list[Param] | None = None, used: set[str] | None = None) -> tuple[AbstractValue, list[Any]]:
-        """A lattice element, and the dimensions if it is an array; leaves that are declared inside go to params."""
+        """Read a lattice element, and its dimensions if it is an array; parameters that are declared inside are appended to params."""
         found, dims = self._member(line, params, used)
         while line.take("|"):
             found, dims = join(found, self._member(line, params, used)[0]), []
@@ -134,7 +134,7 @@ class ValueParser(abc.ABC):
         cls: Any = _CLASSES.get(text) or self.named(line, text)
         if not isinstance(cls, type):
             raise line.error(f"{text!r} is no class")
-        if line.peek() == "(" and (line.peek(1) == ")" or line.peek(2) == "="):  # else it is a generator's headline
+        if line.peek() == "(" and (line.peek(1) == ")" or line.peek(2) == "="):  # else the parenthesis belongs to the headline of a generator
             line.next()
             line.deeper()
             keys, parts = self._fields(line, params, used)
@@ -143,7 +143,7 @@ class ValueParser(abc.ABC):
         return Type(cls), []
 
     def _items(self, line: Line, cls: type) -> Items:
-        """The rest of ``dict[Str, Float]`` or ``tuple[Int, ...]``, behind the bracket."""
+        """Read the rest of ``dict[Str, Float]`` or ``tuple[Int, ...]``, after the bracket."""
         line.deeper()
         kinds = [self.read_type(line)[0]]
         if line.take(",") and not line.take("..."):
@@ -153,7 +153,7 @@ class ValueParser(abc.ABC):
         return Items(cls, kinds[-1], kinds[0] if len(kinds) > 1 else None)
 
     def _array(self, line: Line, name: str) -> tuple[AbstractValue, list[Any]]:
-        """The rest of ``float64[3, %4, :, layout=C]``, behind the bracket."""
+        """Read the rest of ``float64[3, %4, :, layout=C]``, after the bracket."""
         dtype = self._dtype(line, name)
         dims: list[Any] = []
         facets: dict[str, Any] = {}

@@ -1,9 +1,9 @@
-"""Is a Function well formed?  The complaint is printed under the offending line.
+"""Verifier: checks that a Function is well formed. A complaint is printed under the offending line.
 
-What holds of every Function: each value is defined once, and on every way to each of its uses; an edge carries what
-the target's parameters expect, or what a test on the way may have left of it; the result of an Invoke exists only
-behind its ok edge, the exception only as the first argument of its error edge; handlers are entered and left in
-balance.
+Invariants of every Function: each value is defined once, and on every path to each of its uses; the arguments of an edge have the
+types of the target's parameters, or types that a test on the path may have narrowed to these; the result of an Invoke exists only
+after its ok edge, the exception only as the first argument of its error edge; entering and leaving of handlers is
+balanced.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from hovis.lattice import ANY, AbstractValue, Array, Const, Type, Union, contain
 
 
 class Effects(Protocol):
-    """A Library, as far as the verifier asks it."""
+    """The part of a Library that the verifier uses."""
 
     primitives: dict[Any, Any]
 
@@ -26,7 +26,7 @@ class Effects(Protocol):
 def verify(function: Function, library: Effects | None = None) -> None:
     """Raise VerifierError if function, or a residual function that it reaches, is broken.
 
-    With a library, each op has at least the effects that the library knows its callee to have.
+    With a library, also check that each op has at least the effects that the library lists for its callee.
     """
     for one in callees(function):
         check = _Check(one, library)
@@ -62,7 +62,7 @@ class _Check:
         self.complaints.append((about, text))
 
     def run(self) -> None:
-        """All checks; the later ones need what the earlier ones found right."""
+        """Run all checks; later checks rely on earlier ones having passed."""
         self._structure()
         if self.complaints:
             return
@@ -197,7 +197,7 @@ class _Check:
                 self.complain(terminator, f"argument {k + 1} is {found!r}; the parameter is {expected!r}")
 
     def _is_tested(self, value: Operand, block: Block) -> bool:
-        """Is there a test of value that every way to here passes, so that more may be known of it than its type?"""
+        """Is there a test of value that every path to the end of block passes, so that more may be known of it than its type?"""
         at = self.dom.number[block]
         while True:
             terminator = self.dom.order[at].terminator
@@ -215,7 +215,7 @@ class _Check:
         return operand.type if isinstance(operand, VALUES) else ANY
 
     def _use(self, operand: object, block: Block, at: int, about: object) -> None:
-        """Is operand defined on every way to here?"""
+        """Check that operand is defined on every path to this use."""
         if not isinstance(operand, VALUES):
             if isinstance(operand, Caught):
                 self.complain(about, "%err stands first on an error edge, and nowhere else")
@@ -241,7 +241,7 @@ class _Check:
     # --------------------------------------------------------------------------------------------- handlers
 
     def _handlers(self) -> None:
-        """The number of open handlers is the same on every way to a block, and never negative."""
+        """Check that the number of open handlers is the same on every path to a block, and never negative."""
         open_at = {self.function.blocks[0]: 0}
         for block in self.dom.order:
             depth = open_at[block]
@@ -279,7 +279,7 @@ def _depends(operand: Operand, value: Operand) -> bool:
 
 
 def _overlap(a: AbstractValue, b: AbstractValue) -> bool:
-    """May a value that is one of these be narrowed to one of those?"""
+    """May a value of type a be narrowed by a test to type b?"""
     if leq(b, a):
         return True
     return isinstance(a, Union) and any(leq(forget(member), forget(b)) for member in a.members)

@@ -1,4 +1,4 @@
-"""F0: what may be known of a value, before anything is known of programs."""
+"""F0: the lattice of abstract values, independent of any representation of programs."""
 
 from hovis.lattice.alternatives import Either
 from hovis.lattice.membership import contains, leq

@@ -1,10 +1,10 @@
-"""Alternatives as users write them, of which not all are elements of the lattice."""
+"""Alternatives in a type that a user has written, where not every alternative is an element of the lattice."""
 
 from collections.abc import Iterable
 
 
 class Either:
-    """Alternatives of which not all are elements of the lattice, as they were written: ``float64[3] | None``, ``Int | list[int]``."""
+    """Alternatives as the user wrote them, not all of them elements of the lattice: ``float64[3] | None``, ``Int | list[int]``."""
 
     __slots__ = ("alternatives",)
     __array_ufunc__ = None

@@ -1,7 +1,7 @@
-"""Tell by what routine of C instances of a class look for their attributes (the slot ``tp_getattro`` of types).
+"""Find out whether a class has its own C routine for attribute look-up on its instances (the slot ``tp_getattro`` of types).
 
-Python shows the slot as ``__getattribute__``, but not what stands in it: that of `list` is the routine of `object` under another wrapper, that of
-`threading.local` is not.  So the slot itself is read.  Where it stands in a type is found by comparing types that are known (PyTypeObject in
+Python shows the slot as ``__getattribute__``, but not which C routine it contains: that of `list` is the routine of `object` under another wrapper,
+that of `threading.local` is not.  So the slot itself is read.  Its offset in a type object is found by comparing known types (PyTypeObject in
 CPython's Include/cpython/object.h has had the same layout since 3.8, but builds differ in what precedes it).
 """
 
@@ -21,7 +21,7 @@ class _Own:
         return object.__getattribute__(self, name)
 
 
-#: Words of a type object that are looked at to find the slot; no type is shorter.
+#: Number of words of a type object that are searched for the slot; no type object is shorter.
 _WORDS: Final = 40
 _WORD: Final = ctypes.sizeof(ctypes.c_void_p)
 
@@ -31,7 +31,7 @@ def _word(cls: type, at: int) -> int | None:
 
 
 def _place() -> int | None:
-    """Where in a type the slot is; None where that can't be told."""
+    """Return the byte offset of the slot ``tp_getattro`` in a type object, or None if it cannot be determined."""
     wanted = ctypes.cast(ctypes.pythonapi.PyObject_GenericGetAttr, ctypes.c_void_p).value
     alike, others = (object, int, list, dict, tuple, str, types.CodeType), (type, super, types.ModuleType, types.MethodType, _Hook, _Own)
     found = [at for at in range(0, _WORD * _WORDS, _WORD) if all(_word(cls, at) == wanted for cls in alike)]
@@ -43,10 +43,10 @@ _PLACE: Final = _place()
 
 
 def _usual() -> Iterator[int | None]:
-    """The routine of objects, and those of classes with hooks written in Python, which call it or the hooks."""
+    """Yield the addresses of the usual routines: that of ``object``, and those of classes with hooks in Python, which call it or the hooks."""
     if _PLACE is not None:
         yield from (_word(cls, _PLACE) for cls in (object, _Hook, _Own))
-        hasattr(_Own(), "nothing")  # from its first use on there is another one for `__getattribute__` (slot_tp_getattro)
+        hasattr(_Own(), "nothing")  # its first use replaces the routine in the slot by another one (slot_tp_getattro)
         yield _word(_Own, _PLACE)
 
 
@@ -54,7 +54,7 @@ _USUAL: Final = frozenset(_usual())
 
 
 def has_own_routine(cls: type) -> bool:
-    """Do instances of a class look for attributes by C code of its own?  Hooks that are written in Python are none.
+    """Whether instances of cls look up attributes by a C routine of the class's own. Hooks written in Python do not count.
 
     >>> import threading, decimal
     >>> [has_own_routine(cls) for cls in (list, type("C", (), {}), threading.local, decimal.Context, type("L", (threading.local,), {}))]

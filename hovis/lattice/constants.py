@@ -1,4 +1,4 @@
-"""When are two known values the same constant?
+"""Equality, hashable keys and immutability of known values.
 
 Constants are compared by type and bits: ``1``, ``True`` and ``1.0`` differ, ``0.0`` and ``-0.0`` differ, a nan
 equals itself, tuples are compared element by element, everything else by identity.
@@ -9,22 +9,22 @@ import struct
 from collections.abc import Hashable
 from typing import Final
 
-#: Types whose values are told apart by type and ``==`` alone.
+#: Types whose values are the same constant exactly if their types and values are equal (``==``).
 PLAIN = frozenset({int, bool, str, bytes, type(None), type(Ellipsis), type(NotImplemented)})
 
 #: Types whose instances can never change, nor hold anything that can.
 ATOMS = PLAIN | {float, complex, range}
 
 
-#: A tuple of so many parts is looked through once, and not each time that a part of it is read.
+#: A tuple or frozenset with at least this many items is inspected only once, and not again each time that an item is read.
 LARGE: Final = 32
 _large: dict[int, object] = {}
 
 
 def constant_key(value: object) -> Hashable:
-    """A hashable that is equal for two values exactly when they are the same constant.
+    """Return a hashable key. The keys of two values are equal exactly when the values are the same constant.
 
-    The key of an object that is compared by identity holds its ``id``: whoever keeps the key keeps the object.
+    The key of an object that is compared by identity contains its ``id``: whoever keeps the key has to keep the object alive.
 
     >>> constant_key(1) == constant_key(True), constant_key(0.0) == constant_key(-0.0)
     (False, False)
@@ -57,7 +57,7 @@ def same_constant(a: object, b: object) -> bool:
 
 
 def is_immutable(value: object) -> bool:
-    """Is value of a builtin type that cannot change, all the way down?"""
+    """Whether value is of an immutable builtin type, and all its parts are too."""
     kind = type(value)
     if kind in ATOMS:
         return True
@@ -78,12 +78,12 @@ def is_immutable(value: object) -> bool:
 
 
 def forget_large() -> None:
-    """Let go of what was remembered: a trace is done."""
+    """Clear the cache of large immutable containers at the end of a trace."""
     _large.clear()
 
 
 def is_key(value: object) -> bool:
-    """Is value of a builtin type that cannot change, and has it a hash?  A slice has none on some versions of Python."""
+    """Whether value is immutable (see ``is_immutable``) and hashable. A slice has no hash on some versions of Python."""
     if type(value) in ATOMS:
         return True
     if not is_immutable(value):

@@ -1,9 +1,9 @@
-"""Read what an instance itself has, and leave its attributes where they are.
+"""Read the attributes of an instance without creating its ``__dict__``.
 
-CPython 3.11 and 3.12 keep the attributes of an instance in an array, and make its ``__dict__`` when it is first asked for
-(``make_dict_from_instance_attributes`` in Objects/dictobject.c).  From then on, for as long as the object lives, its attributes are
-read and its methods called in about twice the time.  So whoever only looks reads them one by one, by ``object.__getattribute__``.
-CPython 3.13 keeps the array beside the dictionary: there it costs nothing to ask for it.
+CPython 3.11 and 3.12 keep the attributes of an instance in an array, and make its ``__dict__`` when it is first read
+(``make_dict_from_instance_attributes`` in Objects/dictobject.c).  From then on, for as long as the object lives, reading its attributes
+and calling its methods takes about twice the time.  Code that only inspects an instance therefore reads the attributes one by one, by
+``object.__getattribute__``.  CPython 3.13 keeps the array beside the dictionary: reading ``__dict__`` has no such cost there.
 """
 
 import gc
@@ -21,37 +21,37 @@ class _Instance:
 
 
 def _is_put_off() -> bool:
-    """Does an instance refer to a dictionary in place of its attributes, once it has been asked for it?"""
+    """Whether an instance whose ``__dict__`` has been read refers to a dictionary in place of its attribute values."""
     instance = _Instance()
     vars(instance)
     return any(type(part) is dict for part in gc.get_referents(instance))
 
 
-#: Does it change an instance to ask for its dictionary?
+#: Does reading the ``__dict__`` of an instance change the instance?
 PUT_OFF: Final = _is_put_off()
 
 #: Flags of classes (CPython: Py_TPFLAGS_MANAGED_DICT, Py_TPFLAGS_HEAPTYPE, Py_TPFLAGS_IMMUTABLETYPE): instances may have no dictionary yet;
-#: a class statement made it, or at least no static C code.
+#: the class was made by a class statement, or at least is no static type of C code.
 _MANAGED: Final = 1 << 4
 _HEAP_TYPE: Final = 1 << 9
 _CLASS_FLAGS: Final = _HEAP_TYPE | 1 << 8
-#: What a class gives anew each time that it is read through an instance, and runs nothing for.
+#: Types of class attributes that give a new object each time they are read through an instance, without running any code.
 _BINDING: Final = (types.FunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
 _STORE: Final = opcode.opmap["STORE_ATTR"]
-#: What stores an attribute by a name that it is given.
+#: Functions that store an attribute whose name is an argument.
 _BY_NAME: Final = frozenset({"setattr", "__setattr__"})
 _EXTENDED: Final = opcode.opmap["EXTENDED_ARG"]
-#: No class along the MRO, or no instance, has anything by that name.  (None may be the very value.)
+#: Result if no class along the MRO, or no instance, has an attribute of this name.  (None may be the value of an attribute.)
 ABSENT: Final = object()
-#: Reads an attribute of an instance as ``object`` does, past the hooks of its class.
+#: Reads an attribute of an instance as ``object`` does, bypassing the hooks of its class.
 plain: Final = object.__getattribute__
 _GENERIC: Final = object.__dict__["__getattribute__"]
 
 
 def is_inline(value: object) -> bool:
-    """Has an instance no dictionary yet, so that asking for it would make one?  False where that can't be told.
+    """Whether an instance has no dictionary yet, and reading its ``__dict__`` would create one; False if that cannot be determined.
 
-    An instance refers to what is in its slots and to its dictionary, or to all that its attributes are.
+    An instance refers either to the values in its slots and its dictionary, or to the values in its slots and all its attribute values.
     """
     if not PUT_OFF or not _keeps_attributes_alone(type(value)):
         return False
@@ -66,24 +66,26 @@ def is_inline(value: object) -> bool:
 
 
 def _keeps_attributes_alone(cls: type) -> bool:
-    """Do instances of cls have nothing but attributes, in slots and by name, and may they have no dictionary yet?"""
+    """Whether instances of cls hold only attributes, in slots and by name, and may have no dictionary yet."""
     if not cls.__flags__ & _MANAGED:
         return False
     return all(base is object or base.__flags__ & _CLASS_FLAGS == _HEAP_TYPE for base in cls.__mro__)
 
 
 def are_elsewhere(held: object, values: Sequence[object]) -> bool:
-    """Is a dictionary that of none of these instances, which had none once?"""
+    """Whether the dictionary held belongs to none of the instances in values, which had no dictionary earlier."""
     return id(held) not in map(id, gc.get_referents(*values)) or not any(is_dict_of(held, value) for value in values)
 
 
 def is_dict_of(held: object, value: object) -> bool:
-    """Is it the dictionary of an instance that had none once?"""
+    """Whether held is the ``__dict__`` of value, an instance that had no dictionary earlier."""
     return not is_inline(value) and plain(value, "__dict__") is held
 
 
 def listed(value: object) -> dict[str, Any] | None:
-    """All that an instance without a dictionary has itself, by name; None where the names that its class's code stores by are not all."""
+    """Return the attributes of an instance without a dictionary, except slots, by name; None if the names that its class's code stores do not
+    cover all.
+    """
     left = Counter(map(id, gc.get_referents(value)))
     left[id(type(value))] -= 1
     found = {}
@@ -95,30 +97,30 @@ def listed(value: object) -> dict[str, Any] | None:
 
 
 def can_read(cls: type, name: str) -> bool:
-    """Does :func:`read` tell what an instance of cls has by that name, and run nothing?"""
+    """Whether :func:`read` can read the attribute name of an instance of cls without running any code."""
     held = in_class(cls, name)
     return held is ABSENT or binds(held) or type(held) is staticmethod or in_class(type(held), "__get__") is ABSENT
 
 
 def binds(held: object) -> bool:
-    """Is it a method that a class has: read through an instance, it gives another object each time, and runs nothing?"""
+    """Whether held is a method of a class: reading it through an instance makes a new object each time, and runs no code."""
     return type(held) in _BINDING or (type(held) is classmethod and type(held.__func__) in _BINDING)
 
 
 def given_by(held: Any) -> Any:
-    """What is read through an instance where its class has this, which is no method and runs nothing."""
+    """Return the result of reading the class attribute held, which is not a method and runs no code, through an instance."""
     return held.__func__ if type(held) is staticmethod else held
 
 
 def has_hook(cls: type) -> bool:
-    """Does reading an attribute of an instance of cls, or one that is missing, run code of its own?"""
+    """Whether reading an attribute of an instance of cls, or a missing one, runs ``__getattr__`` or a ``__getattribute__`` of the class."""
     return in_class(cls, "__getattr__") is not ABSENT or in_class(cls, "__getattribute__") is not _GENERIC
 
 
 def read(value: object, name: str, default: Any) -> Any:
-    """What is read by a name that :func:`can_read` allows for; default where that is nothing, or a method of the class.
+    """Read an attribute whose name :func:`can_read` allows; return default if there is none, or if it is a method of the class.
 
-    A value that the class has is given as well: whether the instance has the very same object itself is not told (:func:`is_own` does).
+    The value may also come from the class: :func:`is_own` tells whether the instance itself has the attribute.
     """
     held = in_class(type(value), name)
     if held is not ABSENT:
@@ -131,18 +133,18 @@ def read(value: object, name: str, default: Any) -> Any:
 
 
 def is_own(value: object, name: str, found: object) -> bool:
-    """Has an instance itself what :func:`read` found?  False where it may be the class's."""
+    """Whether the instance itself has found, the result of :func:`read`; False if found may be the attribute of the class."""
     held = in_class(type(value), name)
     return held is ABSENT or binds(held) or found is not given_by(held)
 
 
 def _read_by_name(value: object) -> Iterator[tuple[str, Any]]:
-    """What is in the slots of an instance (without a name), and what it has itself by the names that the code of its class stores by."""
+    """Yield the slot contents of an instance (with an empty name), and its own attributes under the names that its class's code stores."""
     cls = type(value)
     for slot in _slots(cls):
         try:
             yield "", slot.__get__(value)
-        except (AttributeError, TypeError):  # there is nothing in it, or it is one of another class
+        except (AttributeError, TypeError):  # the slot is empty, or belongs to another class
             continue
     for name in _names(cls):
         held = read(value, name, ABSENT) if can_read(cls, name) else ABSENT
@@ -151,7 +153,7 @@ def _read_by_name(value: object) -> Iterator[tuple[str, Any]]:
 
 
 def in_class(cls: type, name: str) -> Any:
-    """What stands in a class by that name; nobody is told that it was asked."""
+    """Return the attribute name along the MRO as it stands in the class dictionary, or ABSENT. No watcher of look-ups is notified."""
     for base in cls.__mro__:
         found = base.__dict__.get(name, ABSENT)
         if found is not ABSENT:
@@ -160,12 +162,12 @@ def in_class(cls: type, name: str) -> Any:
 
 
 def _slots(cls: type) -> Iterator[Any]:
-    """The descriptors of the slots, each once, under however many names it stands in a class."""
+    """Iterate over the slot descriptors of cls, each once, even if a class has it under several names."""
     found = {id(held): held for base in cls.__mro__ for held in base.__dict__.values() if type(held) is types.MemberDescriptorType}
     return iter(found.values())
 
 
-#: By the ids of classes: the class, and the names that its code stores attributes by.
+#: id of a class → the class, and the names under which its code stores attributes.
 _known: Final[dict[int, tuple["weakref.ref[type]", tuple[str, ...]]]] = {}
 
 
@@ -178,9 +180,9 @@ def _names(cls: type) -> tuple[str, ...]:
 
 
 def _stored_by(cls: type) -> Iterator[str]:
-    """The names by which the code of a class may store attributes, and those that it annotates."""
+    """Yield the names under which the code of a class may store attributes, and the names that the class annotates."""
     for base in reversed(cls.__mro__):
-        annotated = base.__dict__.get("__annotations__")  # noqa: RUF063  (as it stands: nothing is run for it)
+        annotated = base.__dict__.get("__annotations__")  # noqa: RUF063  (as it stands in the class, without running code)
         if type(annotated) is dict:
             yield from (name for name in annotated if type(name) is str)
         for held in tuple(base.__dict__.values()):
@@ -190,14 +192,14 @@ def _stored_by(cls: type) -> Iterator[str]:
 
 
 def _functions(held: Any) -> tuple[object, ...]:
-    """The functions that a descriptor of a class is made of."""
+    """Return the functions that a property, class method or static method consists of; none for other objects."""
     if type(held) is property:
         return held.fget, held.fset
     return (held.__func__,) if type(held) in (classmethod, staticmethod) else ()
 
 
 def _stored(code: types.CodeType) -> Iterator[str]:
-    """The names by which code stores attributes of anything, or may do so."""
+    """Yield the names under which code stores, or may store, attributes of any object."""
     extended, text = 0, code.co_code
     for at in range(0, len(text), 2):
         op, arg = text[at], text[at + 1]

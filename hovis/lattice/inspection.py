@@ -1,4 +1,4 @@
-"""Look at values of the user's without running any code of theirs."""
+"""Inspect values of user code without running any user code."""
 
 from types import BuiltinMethodType, FunctionType, MethodType, MethodWrapperType, UnionType
 from typing import Any, Final, TypeGuard, TypeVar, overload
@@ -15,7 +15,7 @@ def is_a(value: object, cls: UnionType | tuple[type, ...]) -> bool: ...
 
 
 def is_a(value: object, cls: type[_T] | UnionType | tuple[type, ...]) -> bool:
-    """Is a value of this class, by its type alone?  ``isinstance`` asks the value for its ``__class__`` as well, which may run code.
+    """Whether the type of value is a subclass of cls. ``isinstance`` also reads ``value.__class__``, which may run code.
 
     >>> is_a(True, int), is_a("a", int | float)
     (True, False)
@@ -24,7 +24,7 @@ def is_a(value: object, cls: type[_T] | UnionType | tuple[type, ...]) -> bool:
 
 
 def attribute(value: object, name: str, default: Any = None) -> Any:
-    """Read an attribute, such as ``__name__``, of what looks for its attributes as all objects do; default for the rest.
+    """Read an attribute, for example ``__name__``, of a value that uses the standard attribute look-up; return default for other values.
 
     >>> attribute(len, "__name__"), attribute(3, "__name__", "none")
     ('len', 'none')
@@ -40,9 +40,9 @@ _BOUND: Final = (MethodType, BuiltinMethodType, MethodWrapperType)
 
 
 def bound_to(value: Any) -> Any:
-    """The object that a method is bound to, the module of a builtin function; None: value is neither.
+    """Return the object that a method is bound to, or the module of a builtin function; None if value is neither.
 
-    A function may have an attribute ``__self__`` as well, of which it need not say the truth.
+    Other functions may also have an attribute ``__self__``, which need not be an object that they are bound to.
 
     >>> bound_to([3].append), bound_to(len).__name__, bound_to(bound_to)
     ([3], 'builtins', None)

@@ -1,4 +1,4 @@
-"""Which Python values fit an element of the lattice, and which elements fit another."""
+"""Membership of Python values in elements of the lattice, and the order of these elements."""
 
 from collections.abc import Mapping
 
@@ -7,12 +7,12 @@ from hovis.lattice.values import AbstractValue, Any, Array, Const, Partial, Rais
 
 
 def leq(a: AbstractValue, b: AbstractValue) -> bool:
-    """Does everything that fits a fit b as well?"""
+    """Whether a is below or equal to b: every value that fits a also fits b."""
     return a is b or isinstance(b, Untested) or join(a, b) == b
 
 
 def contains(a: AbstractValue, value: object) -> bool:
-    """Does value fit a?"""
+    """Whether the Python value is one of those that the abstract value a describes."""
     if isinstance(a, Any):
         return not isinstance(a, Some) or (issubclass(type(value), BaseException) if isinstance(a, Raised) else value is not None)
     if isinstance(a, Const):

@@ -1,9 +1,9 @@
-"""The lattice of what may be known of a value.
+"""The lattice of abstract values, which represent the knowledge about a Python value.
 
     Bottom  ⊑  Const  ⊑  Partial  ⊑  Type (and its refinements)  ⊑  Union  ⊑  Raised  ⊑  Some  ⊑  Any
 
-A ``Type`` means *exactly* this class, never a subclass of it.  The join is the least upper bound, so that
-everything which holds of the join holds of both sides.
+A ``Type`` means *exactly* this class, never a subclass of it.  The join is the least upper bound: all that is true
+of the values of the join is true of the values of both sides.
 """
 
 import typing
@@ -13,7 +13,7 @@ from typing import Final, overload
 from hovis.lattice.alternatives import Either
 from hovis.lattice.constants import constant_key, same_constant
 
-#: A Union of more members than this is Any: the lattice stays finite.
+#: A Union of more members than this is generalized to Any (or Some, or Raised), which keeps the lattice finite.
 UNION_CAP: Final = 8
 
 PUBLIC_NAMES: Final = {
@@ -28,10 +28,10 @@ PUBLIC_NAMES: Final = {
 
 
 class AbstractValue:
-    """What is known of a value: a set of Python values, and how it prints."""
+    """An element of the lattice: it describes a set of Python values, and has a printed form."""
 
     __slots__ = ()
-    #: NumPy's operators leave an ``array | Int`` to us
+    #: makes the operators of NumPy defer to ``__ror__`` in ``array | Int``
     __array_ufunc__ = None
 
     @overload
@@ -39,7 +39,7 @@ class AbstractValue:
     @overload
     def __or__(self, other: object) -> "AbstractValue | Either": ...
     def __or__(self, other: object) -> "AbstractValue | Either":
-        """The join: ``Int | Float``, ``Int | None``, ``Int | str``; with anything else, alternatives.
+        """Return the join: ``Int | Float``, ``Int | None``, ``Int | str``; with an operand that is no element of the lattice, an ``Either``.
 
         >>> Type(int) | None, Type(int) | str
         (Int | None, Int | Str)
@@ -53,7 +53,7 @@ class AbstractValue:
 
     @staticmethod
     def _lifted(other: object) -> "AbstractValue | None":
-        """What stands for the other side of ``|``; None if that is not to be said here."""
+        """Return the abstract value of the other operand of ``|``, or None if it has none here."""
         if isinstance(other, AbstractValue):
             return other
         if other is None:
@@ -62,7 +62,7 @@ class AbstractValue:
 
 
 class Bottom(AbstractValue):
-    """No value at all: the type of what never returns."""
+    """No value at all: the type of an expression that never returns."""
 
     __slots__ = ()
 
@@ -71,7 +71,7 @@ class Bottom(AbstractValue):
 
 
 class Any(AbstractValue):
-    """Nothing is known."""
+    """Nothing is known: every value fits."""
 
     __slots__ = ()
 
@@ -80,21 +80,21 @@ class Any(AbstractValue):
 
 
 class Some(Any):
-    """Nothing is known but that it is not None: of the class of what is not known, say."""
+    """Any value except None: for example, the class of an unknown value."""
 
     __slots__ = ()
 
 
 class Raised(Some):
-    """An exception of whatever class, as it is caught."""
+    """An exception of unknown class, as a handler catches it."""
 
     __slots__ = ()
 
 
 class Untested(Any):
-    """Nothing is known, but somebody has told of what kind it is: it can be looked at.  Every value fits.
+    """Nothing is verified, but a kind has been declared, which can be tested. Every value fits.
 
-    kind   the Type, or a Union of some
+    kind   the declared Type, or a Union of Types
     """
 
     __slots__ = ("kind",)
@@ -151,8 +151,8 @@ class Type(AbstractValue):
 class Array(Type):
     """An unknown ``numpy.ndarray`` of known dtype and rank; ``cls`` is the exact class.
 
-    The dimensions are no part of the type: they are values like any other and live beside it.
-    ``layout`` is "C", "F" or "" (unknown); ``place`` is open for devices.
+    The dimensions are not part of the type: they are values, and are kept beside it.
+    ``layout`` is "C", "F" or "" (unknown); ``place`` is reserved for the device.
     """
 
     __slots__ = ("_hash", "dtype", "layout", "place", "rank")
@@ -172,7 +172,7 @@ class Array(Type):
         return self is other or (isinstance(other, Array) and self._facets() == other._facets())
 
     def __hash__(self) -> int:
-        # each op on arrays asks for it, to look up what its rule said before
+        # cached, because each op on arrays needs the hash to look up the earlier answer of its rule
         if not self._hash:
             self._hash = hash(self._facets())
         return self._hash
@@ -182,9 +182,9 @@ class Array(Type):
 
 
 class Refined(Type):
-    """An unknown value of an exact class, of which a library knows more: its own facts, which are hashable.
+    """An unknown value of an exact class about which a library knows more: facts of its own, which are hashable.
 
-    told   gives the facts of a value; as a spec it needs this, since arguments are held against it
+    told   computes the facts of a value; a Refined that is used as a spec needs it, because arguments are checked against the facts
 
     >>> Refined(bytes, 3, len)
     bytes(3)
@@ -201,7 +201,7 @@ class Refined(Type):
         return super().__repr__() if self.told is None else f"{self.cls.__name__}({self.facts!r})"
 
     def fits(self, value: object) -> bool:
-        """Is it of this class, with these facts?"""
+        """Whether value is of this class and has these facts."""
         return type(value) is self.cls and (self.told is None or self.told(value) == self.facts)
 
     def __eq__(self, other: object) -> bool:
@@ -212,10 +212,10 @@ class Refined(Type):
 
 
 class Items(Refined):
-    """An unknown container, of a builtin class, of whose items the classes are known: ``list[int]``, ``dict[str, float]``.
+    """An unknown container of a builtin class whose items have known classes: ``list[int]``, ``dict[str, float]``.
 
-    items   those of a list, a set or a tuple; the values of a dict
-    keys    those of a dict
+    items   type of the items of a list, a set or a tuple, or of the values of a dict
+    keys    type of the keys of a dict; None for the other classes
     """
 
     __slots__ = ("items", "keys")
@@ -226,7 +226,7 @@ class Items(Refined):
         self.keys = keys
 
     def fits(self, value: object) -> bool:
-        """Is it of this class, and are its items of these?"""
+        """Whether value is of this class, and its items (and keys) are of the given classes."""
         if type(value) is not self.cls:
             return False
         held: typing.Any = value
@@ -240,11 +240,11 @@ class Items(Refined):
         return isinstance(kind, Untested) or self.classes(kind).issuperset(map(type, held))
 
     def is_untested(self) -> bool:
-        """Has nobody looked at the items?"""
+        """Whether the classes of the items have been declared but not tested."""
         return isinstance(self.items, Any)
 
     def untested(self) -> "Items":
-        """The same of a container whose items nobody has looked at."""
+        """Return the same container type with items (and keys) whose classes have not been tested."""
         def of(kind: AbstractValue) -> AbstractValue:
             members = frozenset(one.untested() if isinstance(one, Items) else one for one in _members(kind))
             return kind if isinstance(kind, Any) else Untested(next(iter(members)) if len(members) == 1 else Union(members))
@@ -253,7 +253,7 @@ class Items(Refined):
 
     @staticmethod
     def classes(items: AbstractValue) -> frozenset[type]:
-        """The classes that items may be of."""
+        """Return the classes that items may have."""
         return frozenset(member.cls for member in _members(items) if isinstance(member, Type))
 
     def __repr__(self) -> str:
@@ -316,7 +316,7 @@ _ORDER = {name: k for k, name in enumerate(["Bool", "Int", "Float", "Complex", "
 
 
 def member_order(name: str) -> tuple[int, str]:
-    """Numbers first and None last, whatever order they were joined in."""
+    """Return the sort key of a member's name: numbers first and None last, whatever the order of joining."""
     return (99 if name == "None" else _ORDER.get(name, 50)), name
 
 
@@ -332,14 +332,14 @@ def of_value(value: object) -> AbstractValue:
 
 
 def forget(a: AbstractValue) -> AbstractValue:
-    """Const and Partial to the Type of what they are; everything else stays."""
+    """Generalize a Const or Partial to the Type of its values; return any other element unchanged."""
     if isinstance(a, Const):
         return of_value(a.value)
     return Type(a.cls) if isinstance(a, Partial) else a
 
 
 def join(a: AbstractValue, b: AbstractValue) -> AbstractValue:
-    """The least upper bound of a and b.
+    """Return the least upper bound of a and b.
 
     >>> join(Type(int), Type(float))
     Int | Float
@@ -360,17 +360,17 @@ def join(a: AbstractValue, b: AbstractValue) -> AbstractValue:
 
 
 def _told(a: AbstractValue) -> AbstractValue:
-    """What a user may say: that something is not None, or is an exception, is only found out."""
+    """Generalize a type that a user has written with ``|``: only tracing derives that a value is not None, or is an exception."""
     return ANY if isinstance(a, Some) else a
 
 
 def _top(*values: AbstractValue) -> Any:
-    """The least of the few that say next to nothing which covers all of these."""
+    """Return the least of RAISED, SOME and ANY that covers all values."""
     return next((top for top in (RAISED, SOME) if all(_within(a, top) for a in values)), ANY)
 
 
 def _within(a: AbstractValue, top: Any) -> bool:
-    """Does everything that fits a fit one of the few that say next to nothing?"""
+    """Whether every value that fits a also fits top, which is RAISED or SOME."""
     if isinstance(a, Any):
         return isinstance(a, type(top))
     classes = [m.cls for m in _members(forget(a)) if isinstance(m, Type)]
@@ -389,10 +389,10 @@ def _union(members: set[AbstractValue]) -> AbstractValue:
                 return _union(members - {one, other} | {Array(one.cls, one.dtype, one.rank, "", one.place)})
     refined = [m for m in members if isinstance(m, Refined)]
     if len(refined) > 1:
-        # of two objects of one class only the class is known
+        # if several members refine one class, only that class is kept
         classes = [m.cls for m in refined]
         members = {Type(m.cls) if isinstance(m, Refined) and classes.count(m.cls) > 1 else m for m in members}
-    # the bare class stands above all arrays of it, and above all else of which more is known
+    # the bare class covers all its arrays and refinements, which are dropped
     members = {m for m in members if not (type(m) in (Array, Refined, Items) and Type(m.cls) in members)}  # type: ignore[attr-defined]
     if len(members) == 1:
         return members.pop()

@@ -1,1 +1,1 @@
-"""F2 and F4: what a call means, as data: ``core`` says how, the other modules what."""
+"""F2 and F4: the meaning of calls, as data. ``core`` defines the form of the rules, the other modules contain them."""

@@ -1,7 +1,7 @@
-"""What a call means, as data: a Library maps callables to rules.
+"""The meaning of calls, as data: a `Library` maps callables to rules.
 
-A rule answers only for what is its own: "nothing" (None) means "not mine", so libraries compose, ``mine | numpy | python``.
-The engine knows no library; one is passed to it.
+A rule that returns None does not apply to these arguments, and the next rule is tried; therefore libraries compose:
+``mine | numpy | python``.  The engine contains no library; one is passed to it.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -11,19 +11,20 @@ from typing import Any, NamedTuple
 from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Const, Refined, Type
 
-#: (*types of the positional arguments, **types of the keyword arguments) -> type of the result, None: not mine.
+#: (*types of the positional arguments, **types of the keyword arguments) -> type of the result, or None if the rule does not apply.
 TypeRule = Callable[..., AbstractValue | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """One callable that stays a call: what its result is, what it may do, when it is folded.
+    """The rule of a callable that stays a call in the residual: its result type, its effect, and when it is constant folded.
 
-    result    from the types of the arguments to that of the result; None from it means "nothing is known here",
-              and the call is opaque.
-    effect    a fixed Effect, or a function of the argument types.  Given only where ``result`` answers.
-    fold      may it be done at trace time on known values?  A function gets the values and says so (cost bounds).
-    dims      from the engine's values of the arguments to the dimensions of an array result.
+    result    maps the types of the arguments to the type of the result, or to None if nothing is known of these types:
+              then the call is opaque.
+    effect    a fixed Effect, or a function of the argument types.  It is used only where ``result`` is not None.
+    fold      may the call be executed while tracing if the arguments are known?  A bool, or a predicate on their values
+              (to bound the cost).
+    dims      maps the engine's values of the arguments to the dimensions of an array result.
     """
 
     fn: Callable[..., object]
@@ -34,9 +35,10 @@ class Primitive:
 
 
 class Part(NamedTuple):
-    """One argument of the call that builds a real object: an attribute of the stand-in.
+    """An attribute of a stand-in that is passed as an argument to the call that builds the real object.
 
-    spread: its items, one by one.  steady: iterators that are passed through ``iter()`` once more.
+    spread: its items are passed as separate arguments.  steady: its values are iterators to which the call applies
+    ``iter()`` once more, so ``iter()`` must return them unchanged.
     """
 
     attribute: str
@@ -52,20 +54,21 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Stand:
-    """A class of Python code that stands for one of C code: the engine enters its methods.
+    """A stand-in: a Python class whose methods the engine traces in place of those of a class implemented in C.
 
     real     the C class.
-    cls      the stand-in; it needs no base classes, and shows nothing of itself to the user but its methods and
-             properties of the same names.
-    build    the callable that makes the real object, from ``parts``; None: that can't be done.
-    when     attributes that must have these values for that.
-    quiet    an iterator none of whose steps runs code that may raise StopIteration.
-    frozen   nobody can change an object of this class.  ``opened`` gives the attributes of the stand-in for a real one.
-    content  the attribute with a list or dict that nobody else holds: what is in the real object.  ``fill`` puts it
-             into an empty one.
-    dictionary   the real object has a dictionary of attributes as well.
-    through  the attribute that a call of the object is a call of.
-    expected (machine, a known object, arguments, those by name) -> what a call of it will probably give, a constant, or None.
+    cls      the stand-in; it needs no base classes, and user code sees only those of its methods and properties that the
+             real class has as well.
+    build    the callable that makes the real object from ``parts``; None: the real object cannot be built.
+    when     attributes of the stand-in, and the values that they must have for the real object to be built.
+    quiet    whether it is an iterator whose steps run no code that may raise StopIteration.
+    frozen   whether objects of this class are immutable.
+    opened   maps a real object to the attributes of its stand-in.
+    content  the attribute with the list or dict, referred to by the stand-in only, that holds the items of the real object.
+    fill     puts the content into an empty real object.
+    dictionary   whether the real object has an attribute dictionary as well.
+    through  the attribute that is called when the object is called.
+    expected (machine, a known object, arguments, keyword arguments) -> the probable result of calling the object, or None.
     """
 
     real: type
@@ -84,10 +87,10 @@ class Stand:
 
     @classmethod
     def of(cls, real: type, stand: type, build: Callable[..., object] | None = None, parts: str = "", **options: Any) -> "Stand":
-        """parts: attributes in order, ``name=attribute`` by keyword, ``*`` and ``**attribute`` spread, ``~`` steady iterators."""
+        """Make a `Stand`. parts: attributes in order, ``name=attribute`` by keyword, ``*`` and ``**attribute`` spread, ``~`` steady iterators."""
         stand.__name__, stand.__qualname__ = real.__name__, real.__qualname__
         for name in dir(real):
-            # what it does not have is C code, too
+            # special methods that the stand-in does not define stay C code
             found = _lookup(real, name)
             special = name.startswith("__") and name not in _GENERIC and (callable(found) or found is None)
             if special and _lookup(stand, name) is _lookup(object, name) is not found:
@@ -95,7 +98,7 @@ class Stand:
         return cls(real, stand, build, tuple(map(Part.of, parts.split())), **options)
 
 
-#: Special names that say how Python keeps objects, not what they do.
+#: Special names that concern how Python represents objects, not their behaviour.
 _GENERIC = frozenset(
     ("__class__", "__doc__", "__module__", "__dict__", "__weakref__", "__new__", "__init__", "__getattribute__", "__setattr__", "__delattr__",
      "__dir__", "__init_subclass__", "__subclasshook__", "__class_getitem__", "__reduce__", "__reduce_ex__", "__sizeof__", "__getstate__")
@@ -107,53 +110,53 @@ def _lookup(cls: type, name: str) -> Any:
 
 
 def real(value: Any) -> Any:
-    """For stand-ins: value as the real object that it stands for, built now."""
+    """For stand-ins: build the real object that value stands for now, and return it."""
     return value
 
 
 def acted(value: Any) -> bool:
-    """For stand-ins: is value an object that a stand-in acts for?"""
+    """For stand-ins: is value an object that is represented by a stand-in?"""
     return hasattr(type(value), "__dict__") and type(value).__module__.startswith("hovis.")
 
 
 def bare(value: Any) -> bool:
-    """For stand-ins: does the object in question that a stand-in acts for lack a dictionary?"""
+    """For stand-ins: does value, an object that is represented by a stand-in, lack an attribute dictionary?"""
     return True
 
 
 def holding(cls: type, value: Any) -> Any:
-    """For protocols: an instance of a subclass of a builtin class with this value in it."""
+    """For traced protocols: make an instance of cls, a subclass of a builtin class, that stores this value of the builtin class."""
     return value
 
 
 def settled(value: object) -> bool:
-    """For stand-ins: is value a constant while tracing, all the way down, that can be a key?"""
+    """For stand-ins: is value, with all its parts, a constant known while tracing that can be a dictionary key?"""
     return True
 
 
 def seen(value: object) -> bool:
-    """For stand-ins: is something known of value while tracing: a constant, or an object of the trace?"""
+    """For stand-ins: is something known of value while tracing, because it is a constant or an object of the trace?"""
     return True
 
 
 def decides(value: Any) -> Any:
-    """For models: value, on which it depends how many results there are; it had better be known where sizes have to be."""
+    """For models: return value, and mark it as determining the number of results, so that it is known where sizes must be known."""
     return value
 
 
 def leave() -> None:
-    """For stand-ins: the object in question has to be real from the beginning."""
+    """For stand-ins: abandon the stand-in; its object has to be a real one from the beginning."""
 
 
 #: A rule written in Python that the engine traces through in place of the callable; for classes also a stand-in.
 Model = Callable[..., object] | Stand
 
-#: (machine, arguments, keyword arguments) -> an engine value, or None: not mine.  Acts on virtual objects.
+#: (machine, arguments, keyword arguments) -> an engine value, or None if the action does not apply.  Acts on virtual objects.
 Action = Callable[[Any, list[Any], dict[str, Any]], Any]
 
 
 class Library:
-    """Primitives, models and actions by callable.  A value: composition gives a new one."""
+    """A table of primitives, models, actions and other rules by callable. It is a value: composition with ``|`` makes a new one."""
 
     __slots__ = ("abstractions", "actions", "always", "attributes", "codes", "eager", "fixed", "lazy", "models", "name", "primitives", "raises")
 
@@ -172,29 +175,29 @@ class Library:
         codes: Mapping[int, Action] | None = None,
         fixed: Iterable[type] = (),
     ) -> None:
-        #: classes of C code whose objects never change, although they are no builtin ones
+        #: classes implemented in C, other than builtin ones, whose instances are immutable
         self.fixed: set[type] = set(fixed)
-        #: id of the code of functions of which there are many -> what acts for them, given the function as well
+        #: id of a code object that many functions share -> their action, which gets the function as first argument
         self.codes: dict[int, Action] = dict(codes or {})
-        #: callable -> (*types of the operands) -> the one exception that can come out of it, None: not known
+        #: callable -> rule: (*types of the operands) -> the only exception that the call can raise, or None if that is not known
         self.raises: dict[Any, Callable[..., Any]] = dict(raises or {})
-        #: callables whose result is of one type whatever they are given
+        #: callables whose result has one type, whatever the arguments are
         self.always: dict[Any, AbstractValue] = dict(always or {})
-        #: (exact class, attribute name) -> (machine, engine value) -> engine value, or None: not mine
+        #: (exact class, attribute name) -> rule: (machine, engine value) -> engine value, or None if the rule does not apply
         self.attributes: dict[tuple[type, str], Callable[[Any, Any], Any]] = dict(attributes or {})
         self.name = name
-        #: callables whose models make objects: not where these have to be real
+        #: callables whose models make virtual objects: the models are not used where the objects must be real
         self.lazy: set[Any] = set(lazy)
-        #: callables whose models are entered even if nothing is known of their arguments
+        #: callables whose models are traced even if nothing is known of the arguments
         self.eager: set[Any] = set(eager)
-        #: how to describe known values of a class more precisely than by the class (arrays: by dtype and rank)
+        #: class -> function that describes its known values more precisely than by the class (arrays: by dtype and rank)
         self.abstractions: dict[type, Callable[[Any], AbstractValue]] = dict(abstractions or {})
         self.primitives: dict[Any, Primitive] = dict(primitives or {})
         self.models: dict[Any, Model] = dict(models or {})
         self.actions: dict[Any, Action] = dict(actions or {})
 
     def __or__(self, other: "Library") -> "Library":
-        """This library, and where it has nothing to say, the other."""
+        """Return the composition of both libraries: a rule of this one is tried first, then that of other."""
         return Library(
             f"{self.name} | {other.name}",
             {**other.primitives, **{fn: _first_row(row, other.primitives.get(fn)) for fn, row in self.primitives.items()}},
@@ -211,14 +214,15 @@ class Library:
         )
 
     def add(self, other: "Library") -> None:
-        """From now on this library is ``other | self``."""
+        """Add the rules of other in place, with priority: this library becomes ``other | self``."""
         joined = other | self
         for name in self.__slots__:
             if name != "name":
                 setattr(self, name, getattr(joined, name))
 
     def describe(self, cls: type, facts: Callable[[Any], Hashable]) -> Callable[[Hashable], Refined]:
-        """More is known of objects of this class than that: ``facts`` of each.  Gives what makes the spec of those with some facts.
+        """Describe values of class cls more precisely than by the class: by ``facts(value)``. Return a function that makes the spec of the
+        values with given facts.
 
         >>> shaped = Library("mine").describe(bytes, len)
         >>> shaped(3)
@@ -228,9 +232,10 @@ class Library:
         return lambda found: Refined(cls, found, facts)
 
     def attribute(self, cls: type, name: str, rule: Callable[[Any], AbstractValue | None]) -> None:
-        """What an attribute of an unknown object is, by what is known of the object: ``const(v)`` is known; None, not known here.
+        """Set the rule for attribute name of unknown objects of class cls. It maps the type of the object to the type of the attribute:
+        ``const(v)`` if the value is known, or None if this rule does not apply.
 
-        The attribute may not run code that can be seen from outside, and may not fail.
+        Reading the attribute must have no side effects, and must not raise.
         """
 
         def read(m: Any, value: Any) -> Any:
@@ -242,16 +247,16 @@ class Library:
         self.attributes[cls, name] = read
 
     def of_value(self, value: object) -> AbstractValue:
-        """The type of a known value."""
+        """Return the abstract type of a known value."""
         describe = self.abstractions.get(type(value))
         return describe(value) if describe else Type(type(value))
 
     def of_class(self, cls: type) -> AbstractValue:
-        """The type of an object of this trace."""
+        """Return the abstract type of an object of the trace, from its class."""
         return Type(cls)
 
     def rule(self, fn: object) -> Primitive | None:
-        """The row of a callable, if it has one (and can be looked up at all)."""
+        """Return the primitive of a callable, or None if it has none or is not hashable."""
         try:
             return self.primitives.get(fn)
         except TypeError:
@@ -261,11 +266,11 @@ class Library:
         return iter(self.primitives.values())
 
     def primitive(self, fn: Callable[..., object], result: TypeRule, **options: Any) -> None:
-        """Add a row."""
+        """Add a `Primitive` for fn; options are its other fields."""
         self.primitives[fn] = Primitive(fn, result, **options)
 
     def action(self, *fns: Callable[..., object]) -> Callable[[Action], Action]:
-        """Decorator: the rule below acts on virtual objects for these callables."""
+        """Decorator: register the function as the action on virtual objects for these callables."""
 
         def register(rule: Action) -> Action:
             for fn in fns:
@@ -275,7 +280,9 @@ class Library:
         return register
 
     def model(self, *fns: Callable[..., object], makes: bool = False, eager: bool = False) -> Callable[[Any], Any]:
-        """Decorator: trace through the function below in place of fns.  makes: it gives objects of a stand-in."""
+        """Decorator: register the function as the model that is traced in place of fns. makes: its results are objects of a stand-in. eager: it
+        is traced even if nothing is known of the arguments.
+        """
 
         def register(rule: Any) -> Any:
             for fn in fns:
@@ -289,7 +296,9 @@ class Library:
         return register
 
     def stand(self, real: type, build: Callable[..., object] | None = None, parts: str = "", eager: bool = False, **options: Any) -> Callable[[type], type]:
-        """Decorator: the class below stands for a class of C code (see Stand)."""
+        """Decorator: register the class as a stand-in for real, a class implemented in C (see `Stand`). eager: it is used even if nothing is
+        known of the arguments.
+        """
 
         def register(stand_in: type) -> type:
             found = Stand.of(real, stand_in, build, parts, **options)
@@ -304,7 +313,7 @@ class Library:
 
 
 def _first_row(mine: Primitive, other: Primitive | None) -> Primitive:
-    """One row for a callable that two libraries know: mine answers first."""
+    """Combine the primitives of a callable from two libraries: mine is tried first."""
     if other is None or other is mine:
         return mine
 
@@ -312,7 +321,7 @@ def _first_row(mine: Primitive, other: Primitive | None) -> Primitive:
         try:
             found = mine.result(*types, **named)
         except TypeError:
-            # a call that does not bind is not its own
+            # the arguments do not bind to the parameters of the rule: it does not apply
             found = None
         return mine if found is not None else other
 
@@ -335,7 +344,7 @@ def _first_row(mine: Primitive, other: Primitive | None) -> Primitive:
 
 
 def _first_action(mine: Action, other: Action | None) -> Action:
-    """One action for a callable that two libraries act for."""
+    """Combine the actions for a callable from two libraries: mine is tried first."""
     if other is None or other is mine:
         return mine
 
@@ -347,9 +356,9 @@ def _first_action(mine: Action, other: Action | None) -> Action:
 
 
 def primitive(fn: Callable[..., object], result: TypeRule, **options: Any) -> Library:
-    """A Library of one row: ``hovis.primitive(f, lambda x: hovis.Int) | library``.
+    """Make a library with one primitive: ``hovis.primitive(f, lambda x: hovis.Int) | library``.
 
-    f stays a call in the residual; ``result`` gives the type of its result from those of its arguments.
+    f stays a call in the residual; ``result`` maps the types of the arguments to the type of the result.
     """
     made = Library(getattr(fn, "__name__", "primitive"))
     made.primitive(fn, result, **options)

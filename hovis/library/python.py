@@ -1,4 +1,4 @@
-"""Python itself as one Library: what operators, builtins and the standard library's C functions mean."""
+"""The library of Python itself: rules for operators, builtins and the C functions of the standard library."""
 
 from typing import Final
 

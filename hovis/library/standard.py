@@ -1,4 +1,4 @@
-"""The library that tracing uses unless told otherwise: virtual objects, NumPy, Python."""
+"""The default library for tracing: rules for virtual objects, NumPy and Python."""
 
 import operator
 from collections.abc import Callable
@@ -27,14 +27,14 @@ def _attributes() -> dict[tuple[type, str], Callable[[Any, Any], Any]]:
     for descriptor, kind in ATTRIBUTES.items():
         owner, name = descriptor.__objclass__, descriptor.__name__  # type: ignore[attr-defined]
         found[owner, name] = attribute(owner, name, lambda _, kind=kind: (kind, Effect.PURE))  # type: ignore[misc]
-    # of an exact int
+    # these two return the exact int itself
     found[int, "numerator"] = found[int, "real"] = lambda _, value: value
     found[int, "denominator"] = lambda _, value: Known(1)
     found[int, "imag"] = lambda _, value: Known(0)
     return found
 
 
-#: Callables whose result is of one class, whatever they are given.
+#: Callables whose result has one class, whatever the arguments are.
 _ALWAYS: Final[tuple[tuple[type, tuple[Any, ...]], ...]] = (
     (bool, (bool, operator.not_, operator.truth, operator.contains, operator.is_, operator.is_not, isinstance, issubclass, callable, hasattr)),
     (int, (len, id, hash, operator.index, operations.converted, operations.converted_to_hash)),

@@ -1,11 +1,11 @@
-"""Run a pass by its name; verify and print what it makes where that is asked for.
+"""Run a pass by its name, and verify and print its result where the environment asks for it.
 
     HOVIS_VERIFY=1              the verifier runs after every pass that changes something
     HOVIS_PRINT_AFTER=dce,gvn   what these passes change is printed to stderr, before and after ("all": every pass)
 
-A pass gives what it makes of its subject, or rewrites it and says whether anything has changed.  Functions have hovis's
-verifier, the modules of a back end have their own: what it complains of is raised with the name of the pass in front, the
-outer one first where passes run others.
+A pass returns a new version of its subject, or rewrites the subject in place and returns whether anything has changed.  Functions are
+checked by hovis's verifier, the modules of a back end by a verifier of its own: an error of the verifier is raised with the name of the
+pass in front of its message, that of the outer pass first where a pass runs others.
 """
 
 import os
@@ -28,12 +28,14 @@ def is_verified() -> bool:
 
 
 def checking(check: Check[Any] = verify) -> Check[Any] | None:
-    """What checks after every pass; None, if nothing does."""
+    """Return the check that runs after every pass, or None if nothing is to be checked."""
     return check if is_verified() else None
 
 
 def run_pass(name: str, act: Callable[[S], Any], subject: S, check: Check[S] | None) -> Any:
-    """What ``act`` gives for the subject.  With check, what it has changed is verified: nothing, if it gives False or the very subject."""
+    """Run ``act`` on the subject and return its result. With check, verify what it has changed: nothing, if it returns False or the subject
+    itself.
+    """
     printed = os.environ.get("HOVIS_PRINT_AFTER")
     if printed and (printed == "all" or name in printed.split(",")):
         act = _printing(name, act)
@@ -49,7 +51,7 @@ def run_pass(name: str, act: Callable[[S], Any], subject: S, check: Check[S] | N
 
 
 def _printing(name: str, act: Callable[[S], Any]) -> Callable[[S], Any]:
-    """The pass, which prints its subject before and after it, if it changes anything."""
+    """Wrap a pass to print its subject before and after it, if it changes anything."""
 
     def printing(subject: S) -> Any:
         before = str(subject)

@@ -1,7 +1,7 @@
-"""Which passes run, and in which order.
+"""Pipelines: the passes that run, and their order.
 
-``clean`` is what a trace has gone through before anybody sees it: nothing is computed differently, there is only less
-of it.  ``default`` simplifies as well.
+``clean`` runs on each trace before anybody sees it: it only removes what is not needed, and changes no computation that stays.
+``default`` simplifies computations as well.
 """
 
 from collections.abc import Callable, Iterable
@@ -47,7 +47,7 @@ PASSES: Final[dict[str, Pass]] = {
     )
 }  # fmt: skip
 
-#: What passes were called in hovis 0.1: these names are still understood.
+#: The names of passes in hovis 0.1 -> their names now: the former names are still accepted.
 FORMER: Final = {
     "straighten": "simplify_cfg", "trivial_params": "trivial_phis", "arguments": "argument_elimination", "fold": "instcombine",
     "congruence": "loop_gvn", "numbering": "gvn", "forwarding": "load_store_forwarding", "implied": "correlated_branches",
@@ -64,7 +64,7 @@ _DEFAULT: Final = [
     "load_store_forwarding", "correlated_branches", "jump_threading", "dce", "effect_refinement", "handler_elimination",
     "loop_deletion", "tail_merging",
 ]
-#: For text: ways that meet in a handler are told apart again there, and arithmetic is as the user wrote it.
+#: For printed source: paths that meet in an exception handler would have to be distinguished again there, and arithmetic stays as the user wrote it.
 _INSTEAD: Final = {"tail_merging": ("warm_tail_merging",)}
 _READABLE: Final = [other for name in _DEFAULT for other in _INSTEAD.get(name, (name,))]
 _LATE: Final = [
@@ -73,25 +73,25 @@ _LATE: Final = [
 ]
 _READABLE_LATE: Final = [name for name in _LATE if name != "strength_reduction"]
 
-#: What runs again and again until nothing changes, and what then runs once.
+#: Name of a pipeline -> the passes that are repeated until nothing changes, and the passes that run once after that.
 PIPELINES: Final[dict[str, tuple[list[str], list[str]]]] = {
     "clean": (_CLEAN, ["block_order"]), "default": (_DEFAULT, _LATE), "readable": (_READABLE, _READABLE_LATE),
 }  # fmt: skip
 
-#: Pipelines of other back ends, by name; they are there once their package is imported.
+#: Pipelines of other back ends, by name; a back end registers its own when its package is imported.
 OFFERED: Final[dict[str, Callable[[Function], Function]]] = {}
 
-#: More rounds than this are not worth their time.
+#: The repeated passes of a pipeline run at most this many times.
 MAX_ROUNDS: Final = 20
 
 
 def run(function: Function, passes: str | Iterable[str] = "default", verify: bool | None = None) -> Function:
-    """A new Function: that of a pipeline ("clean", "default", "readable"), or of these passes, each once.
+    """Run a pipeline ("clean", "default", "readable"), or the passes with these names, each once, and return a new Function.
 
     "default-loop_idioms-loop_versioning" is the pipeline without these passes.
 
-    With verify, or HOVIS_VERIFY=1 in the environment, the Function is verified before, and after every pass.  VerifierError
-    names the pass.
+    With verify, or HOVIS_VERIFY=1 in the environment, the Function is verified before the first pass and after every pass.
+    VerifierError names the pass.
     """
     check = checking() if verify is None else check_function if verify else None
     if isinstance(passes, str) and passes in OFFERED:
@@ -123,10 +123,10 @@ def _named(pipeline: str) -> tuple[list[str], list[str]]:
 
 
 def _each(function: Function, names: list[str], check: Check[Function] | None, fixed: dict[str, int], changes: int) -> int:
-    """Run every pass over every function; how often they have been changed then, so far.
+    """Run every pass in names over every function; return the total number of pass runs that have changed something.
 
-    changes  how often they had been
-    fixed    pass → how often they had been when it found nothing to do; until they are changed again it finds nothing
+    changes  the number of changes so far
+    fixed    pass → the number of changes when it last found nothing to do; until there is another change the pass is skipped
     """
     for name in names:
         if fixed.get(name) == changes:
@@ -139,10 +139,10 @@ def _each(function: Function, names: list[str], check: Check[Function] | None, f
 
 
 def clean(function: Function) -> Function:
-    """What tracing leaves behind is taken away; no algebra."""
+    """Remove the leftovers of tracing, without algebraic simplification."""
     return run(function, "clean")
 
 
 def default(function: Function) -> Function:
-    """Simplified: what is known is computed, what is computed twice is computed once, loops for nothing are gone."""
+    """Simplify: fold constants, remove common subexpressions, delete loops without effect."""
     return run(function, "default")

@@ -1,8 +1,8 @@
-"""What all passes share: a private copy to work on, replacing values, and what an op may really do.
+"""Helpers that all passes share: copying functions, replacing values, and determining what an op may really do.
 
-A pass is ``Function -> Function``.  Inside it is a *rewriting*: it changes a private copy in place and says whether it
-did.  So a pipeline copies once, and every pass stays a function that leaves its argument alone.  The entry's
-Params are the one thing that a copy shares with the original: who lists them elsewhere may go on doing so.
+A pass is ``Function -> Function``.  Its implementation is a *rewriting*: it changes a private copy in place and returns whether
+it changed anything.  A pipeline therefore copies only once, and every pass is still a function that does not change its argument.
+The Params of the entry are the only objects that a copy shares with the original: lists of them that are kept elsewhere stay valid.
 """
 
 import builtins
@@ -16,10 +16,10 @@ from hovis.ir.analysis.control_flow import reverse_postorder
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Terminator, Value, callees, edges
 from hovis.lattice import Const
 
-#: Changes a private copy in place; did it?
+#: Changes a private copy in place, and returns whether it changed anything.
 Rewriting = Callable[[Function], bool]
 
-#: Exception classes whose call makes an object and can do nothing else, whatever the (positional) arguments.
+#: Exception classes whose call does nothing but make an object, whatever the (positional) arguments are.
 PLAIN_EXCEPTIONS: Final = frozenset(
     cls
     for cls in vars(builtins).values()
@@ -32,10 +32,10 @@ MAY_RAISE: Final = Effect.RAISES | Effect.OPAQUE
 
 
 class Pass:
-    """A rewriting as a pass: ``dead(function)`` is a new Function, ``dead.rewrite(copy)`` changes copy in place.
+    """A rewriting as a pass: ``dce(function)`` returns a new Function, ``dce.rewrite(copy)`` changes copy in place.
 
-    whole  it rewrites all functions that the first one reaches, at once
-    ways   it is about ways from block to block: where there is one block there are none
+    whole  the pass is called once for the outermost function, and rewrites all functions that are reachable from it
+    ways   the pass concerns edges between blocks: it has nothing to do in a function of a single block
     """
 
     def __init__(self, rewrite: Rewriting, whole: bool = False, ways: bool = False) -> None:
@@ -51,7 +51,7 @@ class Pass:
         return made
 
     def rewrite_all(self, function: Function) -> bool:
-        """Change a private copy, and the residual functions that it reaches, in place; did it?"""
+        """Change a private copy, and the residual functions that it reaches, in place; return whether anything changed."""
         changed = False
         for one in [function] if self.whole else callees(function):
             deadline.check()
@@ -60,7 +60,7 @@ class Pass:
         return changed
 
     def concerns(self, function: Function) -> bool:
-        """May there be something to do?"""
+        """May the pass have something to do in function?"""
         return not self.ways or len(function.blocks) > 1 or not isinstance(function.blocks[0].terminator, Return | Raise)
 
     def __repr__(self) -> str:
@@ -71,7 +71,7 @@ class Pass:
 
 
 def copy(function: Function) -> Function:
-    """A copy of function and of the residual functions that it reaches, calling each other."""
+    """Copy function and the residual functions that it reaches; the copies call each other."""
     functions = callees(function)
     made = {one: Function(one.name, [], one.location, one.type, one.is_generator, one.guards) for one in functions}
     for one in functions:
@@ -80,7 +80,7 @@ def copy(function: Function) -> Function:
 
 
 def copied_blocks(function: Function, functions: Mapping[Function, Function]) -> list[Block]:
-    """Copies of its blocks; of the residual functions that they call those in ``functions`` are replaced."""
+    """Copy the blocks of function; callees that are keys of ``functions`` are replaced by their values."""
     made = list(copy_blocks(function.blocks, {param: param for param in function.params}).values())
     for block in made:
         for op in block.all_ops():
@@ -90,9 +90,9 @@ def copied_blocks(function: Function, functions: Mapping[Function, Function]) ->
 
 
 def copy_blocks(blocks: Iterable[Block], new: dict[Value, Operand]) -> dict[Block, Block]:
-    """Copies of blocks, by what they are copies of: their edges to each other lead to copies, the others to where they led.
+    """Copy blocks and return the copies, keyed by the originals: edges between the blocks lead to the copies, other edges to their old targets.
 
-    new: what the copies use in place of values from outside; what stands for those of the blocks is added
+    new: values from outside -> the operands that the copies use instead; the values defined in the blocks are added, with their copies
     """
     outside, made = set(new), dict[Block, Block]()
     for block in blocks:
@@ -133,7 +133,7 @@ def _copied_terminator(old: Terminator, blocks: Mapping[Block, Block], new: Mapp
 
 
 def replace_in(block: Block, new: Mapping[Value, Operand]) -> None:
-    """Replace what a block uses."""
+    """Replace the operands in a block (of its ops, its terminator and its edges) that are keys of ``new``."""
     for op in block.all_ops():
         replace_operands(op, new)
     terminator = block.terminator
@@ -149,7 +149,7 @@ def replace_in(block: Block, new: Mapping[Value, Operand]) -> None:
 
 
 def replace_operands(op: Op, new: Mapping[Value, Operand]) -> None:
-    """Replace what op uses.  A callee that becomes known stands as itself."""
+    """Replace the operands of op that are keys of ``new``. A callee that becomes a Const is replaced by the value of the Const."""
     if isinstance(op.callee, Param | Op) and op.callee in new:
         callee = new[op.callee]
         op.callee = callee.value if isinstance(callee, Const) else callee
@@ -162,7 +162,7 @@ def replace_operands(op: Op, new: Mapping[Value, Operand]) -> None:
 
 
 def replaced(operands: tuple[Operand, ...], new: Mapping[Value, Operand]) -> tuple[Operand, ...]:
-    """The operands, those in new replaced."""
+    """Return the operands, with those that are keys of ``new`` replaced."""
     for operand in operands:
         if not isinstance(operand, Const) and operand in new:
             return tuple(o if isinstance(o, Const) else new.get(o, o) for o in operands)  # type: ignore[arg-type]
@@ -170,7 +170,7 @@ def replaced(operands: tuple[Operand, ...], new: Mapping[Value, Operand]) -> tup
 
 
 def substitute(function: Function, new: dict[Value, Operand]) -> None:
-    """Everywhere in function, use what new gives in place of its keys (which may give each other)."""
+    """Throughout function, replace the keys of ``new`` by its values (which may be keys, too)."""
     if not new:
         return
     for value in new:
@@ -185,7 +185,7 @@ def substitute(function: Function, new: dict[Value, Operand]) -> None:
 
 
 def resolve(operand: Operand, new: dict[Value, Operand]) -> Operand:
-    """What operand finally becomes; the chain to it is shortened on the way."""
+    """Return the final replacement of operand in ``new``, and shorten the chain that leads to it."""
     chain: list[Value] = []
     while isinstance(operand, Param | Op) and operand in new:
         chain.append(operand)
@@ -196,13 +196,13 @@ def resolve(operand: Operand, new: dict[Value, Operand]) -> Operand:
 
 
 def drop_unreached(function: Function) -> None:
-    """Remove the blocks that no edge leads to any more."""
+    """Remove the unreachable blocks."""
     reached = set(reverse_postorder(function.blocks[0]))
     function.blocks = [block for block in function.blocks if block in reached]
 
 
 def drop_error_edge(block: Block) -> None:
-    """Let the call at the end of a block go on without its handler."""
+    """Turn the Invoke at the end of a block into a plain op and a jump, without an exception edge."""
     end = block.terminator
     assert isinstance(end, Invoke)
     block.ops.append(end.op)
@@ -210,7 +210,7 @@ def drop_error_edge(block: Block) -> None:
 
 
 def keep_params(function: Function, drop: Callable[[Param], bool]) -> None:
-    """Remove the parameters for which drop says so, with what the edges carry for them."""
+    """Remove the block parameters for which ``drop`` returns True, with the arguments of the edges for them. The parameters of the entry stay."""
     kept: dict[Block, list[int]] = {}
     for block in function.blocks[1:]:
         which = [k for k, param in enumerate(block.params) if not drop(param)]
@@ -227,11 +227,11 @@ def keep_params(function: Function, drop: Callable[[Param], bool]) -> None:
 
 
 def pick(operands: tuple[Operand, ...], which: Sequence[int]) -> tuple[Operand, ...]:
-    """Those at these positions."""
+    """Return the operands at the positions in ``which``."""
     return tuple(operands[k] for k in which)
 
 
-# ------------------------------------------------------------------------------------------------- asking
+# ------------------------------------------------------------------------------------------------- predicates
 
 
 class ByIdentity(tuple[object, ...]):
@@ -247,22 +247,22 @@ def is_one_of(callee: object, functions: frozenset[Any]) -> bool:
 
 
 def effect_of(op: Op) -> Effect:
-    """What op may do; calls of plain exception classes are allocations, whoever emitted them."""
+    """Return the effect of op; calls of plain exception classes are allocations, whoever emitted them."""
     if op.effect and not op.kwargs and is_plain_exception(op.callee):
         return Effect.PURE
     return op.effect
 
 
 def shows_place(op: Op) -> bool:
-    """May a traceback tell on which line of the user's source op stands?"""
+    """May a traceback show the line of op in the user's source?"""
     return bool(effect_of(op) & MAY_RAISE) or op.callee is operations.raised
 
 
-#: They give back the exception that they are given, changed: its context, its cause, an attribute.
+#: Callees that return the exception which they get, after a change of its context, its cause or an attribute.
 CHANGES_EXCEPTION: Final = frozenset({operations.raised, operations.with_cause, operations.with_attribute, operations.with_note, operations.in_context})
 
 
-#: They give back the exception with its traceback as it looks from another inlined call.
+#: Callees that return the exception with its traceback as seen from another inlined call.
 TRACES_EXCEPTION: Final = frozenset({operations.caught_at, operations.passed})
 
 
@@ -281,11 +281,11 @@ _GROUPS: Final = (ExceptionGroup, BaseExceptionGroup)
 
 
 def is_plain_exception(value: object) -> bool:
-    """Is value an exception class that is nothing but an allocation when called?"""
+    """Is value an exception class whose call does nothing but allocate an object?"""
     return isinstance(value, type) and value in PLAIN_EXCEPTIONS
 
 
-#: Callees that look at, or change, what is being handled, whatever their effect says.
+#: Callees that read or change the exception being handled, whatever their declared effect is.
 SEES_HANDLED: Final = frozenset(
     {
         operations.enter_handler,
@@ -307,7 +307,7 @@ def sees_handled(op: Op) -> bool:
 
 
 def incoming_args(function: Function) -> Iterator[tuple[Param, list[Operand]]]:
-    """Each parameter but the entry's, with what the edges carry for it."""
+    """Yield each block parameter, except those of the entry, with the arguments that the edges carry for it."""
     found: dict[Block, list[Edge]] = {block: [] for block in function.blocks}
     for block in function.blocks:
         for edge in edges(block.terminator):

@@ -1,4 +1,4 @@
-"""F4: Functions run, and turned into other Functions.  They know nothing of bytecode."""
+"""F4: execution of Functions, and transformation of Functions into others, independent of bytecode."""
 
 from hovis.base import own_code
 from hovis.transforms.interpreter import Interpreter, evaluate

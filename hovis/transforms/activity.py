@@ -1,4 +1,4 @@
-"""Which values matter to a derivative: those that change as the wanted arguments do, and of which the results change in turn."""
+"""Activity analysis for derivatives: the values that depend on the wanted arguments and on which the results depend."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -21,7 +21,7 @@ _KEEPING = ByIdentity((drop, keep))
 
 
 def plain(op: Op) -> Op:
-    """op, or what an in-place operator comes to on values that do not change."""
+    """Return op, with an in-place operator replaced by the one that computes the same for immutable values."""
     try:
         callee = PLAIN.get(op.callee)
     except TypeError:
@@ -30,7 +30,7 @@ def plain(op: Op) -> Op:
 
 
 def flowing(op: Op) -> Iterator[int]:
-    """The operands (those by name behind the others) of which the result is a differentiable function."""
+    """Yield the positions of the operands (keyword operands after the others) of which the result is a differentiable function."""
     if op.callee in _TAPES:
         yield 0
         yield from range(2, len(op.args))
@@ -47,12 +47,12 @@ def flowing(op: Op) -> Iterator[int]:
 
 
 def operand(op: Op, k: int) -> Operand:
-    """The k-th operand of op, those by name behind the others."""
+    """Return the k-th operand of op; keyword operands come after the others."""
     return op.args[k] if k < len(op.args) else op.kwargs[k - len(op.args)][1]
 
 
 class Activity:
-    """The values that matter (``active``), and where each is still to be used (``live``: at the end of a block)."""
+    """The active values (``active``), and for each block those that are still used after it (``live``: at its end)."""
 
     def __init__(self, normal: Normal, wanted: Iterable[Value], results: Iterable[Operand], groups: Groups) -> None:
         self.normal = normal
@@ -79,7 +79,7 @@ class Activity:
         return found
 
     def _pairs(self) -> Iterator[tuple[Value, Value]]:
-        """What is computed from what, or is what was passed on."""
+        """Yield the pairs (source, target) of data flow: operand and result, argument and parameter, stored value and array."""
         for block in self.normal.function.blocks:
             for op in block.all_ops():
                 for operand in self.flows[op]:
@@ -104,11 +104,11 @@ class Activity:
         return found
 
     def is_busy(self, block: Block) -> bool:
-        """Is there anything in block to be reversed?"""
+        """Does block contain anything that has to be reversed?"""
         return any(param in self.active for param in block.params) or any(op in self.active or self.acts(op) for op in block.all_ops())
 
     def _check(self, varied: set[Value]) -> None:
-        """What may store into something in a way that is not known must not be given what matters."""
+        """Raise DerivativeError if an op that may store into something in an unknown way gets a value that depends on the wanted arguments."""
         for op in self.normal.function.ops():
             if is_store(op) or in_place(op) or op.callee in _TAPES or not any(v in varied for v in op.operands()):
                 continue
@@ -121,23 +121,23 @@ class Activity:
                 raise DerivativeError(derivative_rules.unknown(op))
 
     def _read(self) -> set[Value]:
-        """The groups of which an op that matters may read what is in them."""
+        """Collect the groups with stores whose contents an active op may read."""
         found = (v for op in self.normal.function.ops() if op in self.active for v in op.operands())
         return {self.groups.of(v) for v in found if self.groups.is_stored(v)}  # type: ignore[arg-type]
 
     def acts(self, op: Op) -> bool:
-        """Does op store into what matters?"""
+        """Does op store into memory that matters to the derivative?"""
         return (in_place(op) or is_store(op)) and isinstance(op.args[0], Param | Op) and self.groups.of(op.args[0]) in self.counts
 
     def uses(self, block: Block) -> set[Value]:
-        """The values that matter to something that matters in block."""
+        """Collect the active values that an active op or parameter uses in block."""
         found: set[Any] = {v for op in block.all_ops() for v in self._reversed(op)}
         for edge in edges(block.terminator):
             found |= {arg for param, arg in zip(edge.block.params, edge.args, strict=True) if param in self.active and arg in self.active}
         return found
 
     def _reversed(self, op: Op) -> set[Value]:
-        """The values that get a share of a cotangent where op is reversed."""
+        """Collect the active values that get a contribution to their cotangent when op is reversed."""
         given = [*(self.flows[op] if op in self.active else ()), *(op.args[2:3] if is_store(op) else ())]
         return {v for v in given if isinstance(v, Param | Op) and v in self.active}
 
@@ -149,7 +149,7 @@ class Activity:
         after: dict[Block, set[Value]] = {block: set() for block in blocks}
         for block in blocks:
             if isinstance(block.terminator, Invoke):
-                # it is reversed on the way back from where it has not raised
+                # the op of an Invoke is reversed at the end of this block, when the reverse sweep comes back over the ok edge
                 after[block] |= self._reversed(block.terminator.op)
             for edge in edges(block.terminator):
                 after[block] |= {
@@ -175,18 +175,18 @@ class Activity:
         return after
 
 
-#: What can't be stored into.
+#: Classes whose instances can't be stored into.
 _FIXED = frozenset({int, bool, float, complex, str, bytes, tuple, type(None), range, slice, type})
 
 
 def _may_store(op: Op) -> bool:
-    """Is it given something that can change?"""
+    """Does op have an operand that may be mutable?"""
     kinds = [type_of(v) for v in op.operands() if not isinstance(v, Const)]
     return any(isinstance(kind, Array) or not (isinstance(kind, Type) and (kind.cls in _FIXED or cotangent_type(kind) == kind)) for kind in kinds)
 
 
 def _stores_elsewhere(function: Function, unseen: bool) -> bool:
-    """May a residual function store into what it is given, itself or by others?  unseen: nobody looks at what it calls."""
+    """May a residual function, or one of its callees, store into its arguments? unseen: nothing else checks the ops in it."""
     for one in callees(function):
         groups = Groups(one)
         given = {groups.of(param) for param in one.params}
@@ -200,11 +200,11 @@ def _stores_elsewhere(function: Function, unseen: bool) -> bool:
 
 
 def _is_unknown_store(op: Op) -> bool:
-    """May op store into something in a way that is not known?"""
+    """May op store into something in a way that no rule describes?"""
     writes = op.effect & (Effect.WRITES | Effect.OPAQUE) and not isinstance(op.callee, Function) and op.callee not in _KEEPING
     return bool(writes) and derivative_rules.of(op) is None and (isinstance(op.callee, Own) or _may_store(op))
 
 
 def _stores(function: Function) -> list[tuple[Value, Value]]:
-    """What is stored, and into what."""
+    """Return the pairs (stored value, the array that it is stored into)."""
     return [(op.args[2], op.args[0]) for op in function.ops() if is_store(op) and isinstance(op.args[2], Param | Op) and isinstance(op.args[0], Param | Op)]

@@ -1,11 +1,11 @@
-"""Which arrays share memory, and what is stored into it.
+"""Alias analysis for derivatives: which arrays share memory, and which stores go into it.
 
-Values whose memory may be the same are one *group*.  A group that something is stored into gets *shadows*: for each array one
-like it, which begins with zeros, and on which every view is taken that is taken of the array.  So a shadow shares memory with
-another just where their arrays do, and what is in it when the reverse sweep comes there is the array's cotangent.
+Values that may share memory form a *group*.  A group that something is stored into gets *shadows*: one for each of its arrays, of the
+same shape, which is filled with zeros at first; each view that is taken of the array is taken of its shadow, too.  Therefore two
+shadows share memory exactly where their arrays do, and the contents of a shadow at a point of the reverse sweep are the array's cotangent.
 
-Of what shows memory in another way (``np.broadcast_to``, ``np.split``, ``astype(copy=False)``) no such view can be taken.  Where
-nothing is stored into that memory any more, it is as good as a copy; otherwise the group is *torn*, and has no shadows.
+For functions that share memory in another way (``np.broadcast_to``, ``np.split``, ``astype(copy=False)``) no view of the shadow can be
+taken.  If nothing is stored into that memory later, their result can be treated as a copy; otherwise the group is *torn*, and has no shadows.
 """
 
 import operator as o
@@ -23,7 +23,7 @@ from hovis.passes.rewriting import copy, substitute
 from hovis.passes.scalar.trivial_phis import trivial_phis
 from hovis.transforms.source_places import told
 
-#: In-place operators, and what they come to on values that do not change.
+#: In-place operators -> the operators that compute the same on immutable values.
 PLAIN: Final[dict[Any, Any]] = {
     o.iadd: o.add, o.isub: o.sub, o.imul: o.mul, o.itruediv: o.truediv, o.ipow: o.pow, o.imatmul: o.matmul, o.ifloordiv: o.floordiv, o.imod: o.mod,
     o.iand: o.and_, o.ior: o.or_, o.ixor: o.xor, o.ilshift: o.lshift, o.irshift: o.rshift,
@@ -31,18 +31,18 @@ PLAIN: Final[dict[Any, Any]] = {
 
 
 def is_array(operand: Operand) -> bool:
-    """May it be an array?"""
+    """May operand be an array?"""
     kind = getattr(operand, "type", None)
     return isinstance(kind, Array) or (isinstance(kind, Union) and any(isinstance(one, Array) for one in kind.members))
 
 
 def in_place(op: Op) -> bool:
-    """Does op store into its first operand, and give that back?"""
+    """Does op store into its first operand, an array, and return it?"""
     return is_in(op.callee, PLAIN) and is_array(op.args[0]) and isinstance(getattr(op.args[0], "type", None), Array)
 
 
 def with_arrays_themselves(function: Function) -> Function:
-    """A copy in which what ``a *= b`` gives is a, so that ways which meet behind it mean the one array."""
+    """Copy function, and replace the result of each ``a *= b`` by a, so that paths which merge later carry the one array."""
     made = copy(function)
     for one in callees(made):
         substitute(one, {op: op.args[0] for op in one.ops() if in_place(op)})
@@ -51,12 +51,12 @@ def with_arrays_themselves(function: Function) -> Function:
 
 
 def is_store(op: Op) -> bool:
-    """Does op store into its first operand, and give nothing?"""
+    """Does op store into its first operand, an array, and return nothing?"""
     return (op.callee is o.setitem or op.callee is scatter) and is_array(op.args[0])
 
 
 def is_view(op: Op) -> bool:
-    """May what op gives show the memory of its first operand?"""
+    """May the result of op be a view of its first operand?"""
     if not op.args or not is_array(op.args[0]) or not is_array(op):
         return False
     if op.callee is o.getitem:
@@ -67,18 +67,18 @@ def is_view(op: Op) -> bool:
 
 
 def may_copy(op: Op) -> bool:
-    """Is it only perhaps a view?"""
+    """May op return either a view or a copy?"""
     return is_in(op.callee, MAY_COPY)
 
 
-#: What gives its first operand back, and is no function of NumPy's.
+#: Functions, other than NumPy's, that return their first operand.
 _SAME: Final = frozenset({afresh, check_bound, fitted_like})
-#: Attributes that show the memory of an array.
+#: Attributes that share memory with their array.
 _SHOWING: Final = frozenset(map(Const, ("T", "mT", "real", "imag", "flat", "base")))
 
 
 def is_loose(op: Op) -> bool:
-    """May what op gives show the memory of its operands in a way that no shadow follows?"""
+    """May the result of op share memory with its operands in a way that no shadow follows?"""
     if in_place(op) or is_view(op) or holds_nothing(op):
         return False
     if op.callee is getattr:
@@ -87,11 +87,11 @@ def is_loose(op: Op) -> bool:
 
 
 class Groups:
-    """The groups of a function.
+    """The groups of values in a function that may share memory.
 
-    stored   those that something is stored into
-    loose    the ops that show memory which is stored into in a way that no shadow follows
-    torn     the groups of these
+    stored   the groups that something is stored into
+    loose    the ops whose results share memory that is stored into, in a way that no shadow can follow
+    torn     the groups of these ops, each with one of them
     """
 
     def __init__(self, function: Function) -> None:
@@ -99,7 +99,7 @@ class Groups:
         self.torn: dict[Value, Op] = {}
         loose = _loose(function)
         if loose:
-            # all that may show the same memory at all tells what of it is stored into later
+            # groups with all loose ops joined show which stores may reach the memory of each loose op later; only ops with such a store stay loose
             stores = self._grouped(function, loose)
             loose = {op for op in loose if _is_followed(function, op, {store for store in stores if self.of(store.args[0]) is self.of(op)})}  # type: ignore[arg-type]
             self.leader = {}
@@ -109,7 +109,7 @@ class Groups:
         self.torn = {self.of(op): op for op in loose}
 
     def _grouped(self, function: Function, loose: set[Op]) -> list[Op]:
-        """Join what shows the same memory; what stores into it."""
+        """Join the values that share memory; return the ops that store into arrays."""
         found: list[Op] = []
         for block in function.blocks:
             for op in block.all_ops():
@@ -128,14 +128,14 @@ class Groups:
         return found
 
     def of(self, value: Value) -> Value:
-        """The group of a value, by one of its members."""
+        """Return the representative of the group of a value."""
         at = value
         while self.leader.get(at, at) is not at:
             at = self.leader[at]
         return at
 
     def is_stored(self, value: object) -> bool:
-        """May something be stored into what value shows?"""
+        """May something be stored into the memory of value?"""
         return isinstance(value, Param | Op) and self.of(value) in self.stored
 
     def _join(self, a: Operand, b: Operand) -> None:
@@ -143,7 +143,7 @@ class Groups:
             self.leader[self.of(a)] = self.of(b)
 
     def members(self, function: Function) -> list[set[Value]]:
-        """The groups that something is stored into."""
+        """Return the groups that something is stored into, as sets of their values."""
         found: dict[Value, set[Value]] = {}
         for block in function.blocks:
             values: list[Value] = [*block.params, *block.all_ops()]
@@ -154,7 +154,9 @@ class Groups:
 
 
 def stores_parts_of_itself(store: Op, groups: Groups) -> bool:
-    """Is a list stored that has parts of the very array?  NumPy copies them one after the other, and later ones may have been changed by then."""
+    """Is the stored value a list with parts of the target array itself? NumPy copies them one after the other, and later ones may have been
+    changed by then.
+    """
     todo, group = [store.args[2]], groups.of(store.args[0])  # type: ignore[arg-type]
     while todo:
         value = todo.pop()
@@ -166,7 +168,7 @@ def stores_parts_of_itself(store: Op, groups: Groups) -> bool:
 
 
 def _loose(function: Function) -> set[Op]:
-    """The ops that show memory in a way that no shadow follows, and what is taken out of their results."""
+    """Collect the ops whose results share memory in a way that no shadow follows, and the ops that take something from those results."""
     found: set[Op] = set()
     holders: set[Value] = set()
     more = True
@@ -187,7 +189,7 @@ def _loose(function: Function) -> set[Op]:
 
 
 def _is_followed(function: Function, op: Op, stores: set[Op]) -> bool:
-    """May one of these be done after op?"""
+    """May one of the stores be executed after op?"""
     if not stores:
         return False
     home = next(block for block in function.blocks if op in set(block.all_ops()))
@@ -207,7 +209,7 @@ def _is_followed(function: Function, op: Op, stores: set[Op]) -> bool:
 
 
 class Shadows:
-    """The shadows of the groups that matter, made in the forward sweep; ``of`` an array its shadow."""
+    """The shadows of the groups that matter, made in the forward sweep; ``of`` maps an array to its shadow."""
 
     def __init__(self, function: Function, groups: Groups, active: set[Value]) -> None:
         self.of: dict[Value, Value] = {}
@@ -242,7 +244,9 @@ class Shadows:
                 self._edge(block, edge)
 
     def _check(self, function: Function) -> None:
-        """What may be a copy is one just where it is one of the shadow: not so if nobody knows how the array lies in memory."""
+        """Check that an op which may copy does so exactly where its shadow does; raise DerivativeError for an array whose memory layout is
+        unknown.
+        """
         unknown = {self.groups.of(param) for param in function.params if self._has(param)}
         for op in function.ops():
             if may_copy(op) and self._has(op) and self.groups.of(op) in unknown:
@@ -252,7 +256,7 @@ class Shadows:
         return isinstance(value, Param | Op) and is_array(value) and self.groups.of(value) in self.shadowed
 
     def has(self, value: object) -> bool:
-        """Has value a shadow?"""
+        """Does value have a shadow?"""
         return isinstance(value, Param | Op) and value in self.of
 
     def _zeros(self, value: Value, like: Operand) -> Op:
@@ -271,7 +275,7 @@ class Shadows:
         block.ops = ops
 
     def _shadow(self, op: Op) -> Any:
-        """Of what an operator changed in place, and gave back, it is the one that its operand has."""
+        """Make the shadow of the result of op; the result of an in-place operator has the shadow of its operand."""
         if in_place(op):
             twin = self.of[op] = self.of[op.args[0]]  # type: ignore[index]
             return twin

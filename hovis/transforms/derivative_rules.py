@@ -1,4 +1,4 @@
-"""The rules of derivatives, applied: what a row of the table makes of an op's cotangent or tangent, written where it is needed."""
+"""Apply derivative rules: emit the ops that a row of the table gives for the cotangent or tangent of an op."""
 
 import operator
 from typing import Any, Final
@@ -18,17 +18,17 @@ from hovis.transforms.source_places import told
 
 ROWS: Final = derivatives.TABLE
 
-#: "reverse" and "forward": what differentiates definitions; filled by their modules.
+#: "reverse" and "forward" -> the transformation that differentiates definitions; filled in by their modules.
 TRANSFORMS: Final[dict[str, Any]] = {}
 
 
 def of(op: Op) -> Derivative | None:
-    """The row of what an op calls."""
+    """Return the row of the callee of op, or None."""
     return ROWS.of(op.callee)
 
 
 def pulled(writer: Writer, op: Op, k: int, g: Operand) -> Operand:
-    """What the cotangent g of an op's result makes of its k-th operand (those by name come after the others)."""
+    """Emit the cotangent of the k-th operand of op (keyword operands come after the others), given the cotangent g of its result."""
     part = _part(writer, op, g)
     if part is not None:
         return part
@@ -44,7 +44,9 @@ def pulled(writer: Writer, op: Op, k: int, g: Operand) -> Operand:
 
 
 def _part(writer: Writer, op: Op, g: Operand) -> Operand | None:
-    """Of what is taken out of a result of several parts: the cotangent of these, all but one nothing."""
+    """If op takes one part out of a result of several parts, emit the cotangent of all parts: g for that one, None for the others. Else return
+    None.
+    """
     if op.callee is not operator.getitem or not isinstance(op.args[1], Const) or type(op.args[1].value) is not int:
         return None
     kind = getattr(op.args[0], "type", None)
@@ -55,7 +57,7 @@ def _part(writer: Writer, op: Op, g: Operand) -> Operand | None:
 
 
 def pushed(writer: Writer, op: Op, k: int, t: Operand, result: Op | None = None) -> Operand:
-    """What the tangent t of an op's k-th operand makes of its result (which another op may give)."""
+    """Emit the tangent of the result of op (or of ``result``, if that op gives it), given the tangent t of its k-th operand."""
     y = op if result is None else result
     row, call, k = found(op, k)
     if row.every_push is not None:
@@ -69,7 +71,9 @@ def pushed(writer: Writer, op: Op, k: int, t: Operand, result: Op | None = None)
 
 
 def found(op: Op, k: int) -> tuple[Derivative, Op, int]:
-    """The row of an op, and the op with what is passed by name among its operands by position, where the k-th is such a one."""
+    """Return the row of op, op with its keyword operands made positional as far as the k-th operand requires it, and the position of that
+    operand.
+    """
     row = ROWS.of(op.callee)
     if row is None or row.constant:
         raise DerivativeError(unknown(op))
@@ -85,7 +89,7 @@ def found(op: Op, k: int) -> tuple[Derivative, Op, int]:
 
 
 def _apply(writer: Writer, op: Op, k: int, rule: Any, *given: Operand) -> Operand:
-    """A rule for the k-th operand of an op, given these and the operands."""
+    """Emit a rule for the k-th operand of op, applied to the operands in ``given`` and those of op."""
     if rule is None:
         raise DerivativeError(unknown(op, k))
     function, values = traced(rule, [_apart(writer, one) for one in (*given, *op.args)], dict(op.kwargs))
@@ -93,7 +97,7 @@ def _apply(writer: Writer, op: Op, k: int, rule: Any, *given: Operand) -> Operan
 
 
 def _apart(writer: Writer, operand: Operand) -> Operand:
-    """A result of several parts as the tuple of these."""
+    """Return a result of several parts as a tuple of its parts; other operands are returned unchanged."""
     kind = getattr(operand, "type", None)
     if not isinstance(kind, Partial) or not issubclass(kind.cls, tuple) or (isinstance(operand, Op) and operand.callee in CONTAINERS):
         return operand
@@ -101,7 +105,9 @@ def _apart(writer: Writer, operand: Operand) -> Operand:
 
 
 def _usable(function: Function, op: Op) -> Function:
-    """A rule for the operands of an op: where it declines, it says of which op, and what to do.  What always raises is for none."""
+    """Prepare the Function of a rule for use at op: where it declines, the error names op and says what to do. Raise DerivativeError if it
+    always raises.
+    """
     if not any(isinstance(block.terminator, Return) for block in function.blocks):
         raise DerivativeError(not_for(refusal(function) or "its rule can't be followed", op))
     if not declines(function):
@@ -114,12 +120,14 @@ def _usable(function: Function, op: Op) -> Function:
 
 
 def not_for(why: str, op: Op) -> str:
-    """That the rule of an op is not for its operands, and what to do."""
+    """Build the message that the rule of op does not apply to its operands, with advice."""
     return f"{why}: {told(op)}.  {_ADVICE}"
 
 
 def _defined(definition: Any, op: Op, k: int) -> tuple[Function, list[Operand], list[int]]:
-    """A definition at the operands of an op, its values, and the places of what is in the k-th operand."""
+    """Trace a definition at the operands of op; return its Function, its arguments, and the positions among these of the values in the k-th
+    operand.
+    """
     function, values = traced(definition, list(op.args), dict(op.kwargs))
     function = _usable(function, op)
     before = sum(len(described(arg)[2]) for arg in op.args[:k])
@@ -127,7 +135,7 @@ def _defined(definition: Any, op: Op, k: int) -> tuple[Function, list[Operand], 
 
 
 def _outputs(function: Function) -> int:
-    """How many results a definition has; 0: one that is no tuple."""
+    """Return the number of results of a definition; 0 if it returns one value that is no tuple."""
     last = next(block.terminator for block in function.blocks if isinstance(block.terminator, Return)).value
     return len(last.args) if isinstance(last, Op) and last.callee is make_tuple else 0
 
@@ -143,7 +151,7 @@ def _pulled_through(writer: Writer, definition: Any, op: Op, k: int, g: Operand,
 
 
 def _seeds(writer: Writer, count: int, g: Operand, y: Op) -> list[Operand]:
-    """The cotangents of so many results (0: of one that is no tuple)."""
+    """Return the cotangents of count results (0: of one that is no tuple), with zeros where there are none."""
     if not count:
         return [g]
     parts = list(g.args) if isinstance(g, Op) and g.callee is make_tuple else [writer.op(operator.getitem, g, Const(j)) for j in range(count)]
@@ -151,7 +159,9 @@ def _seeds(writer: Writer, count: int, g: Operand, y: Op) -> list[Operand]:
 
 
 def pulled_again(writer: Writer, op: Op, which: list[int], g: Operand, y: Op) -> list[Operand]:
-    """What the cotangent g of op's result makes of these operands, where its definition is to be computed again."""
+    """Emit the cotangents of the operands at the positions in ``which``, given the cotangent g of the result of op, where its definition is to
+    be computed again.
+    """
     row = ROWS.of(op.callee)
     assert row is not None
     definition = row.definition
@@ -165,7 +175,7 @@ def pulled_again(writer: Writer, op: Op, which: list[int], g: Operand, y: Op) ->
 
 
 def _transposed(writer: Writer, push: Any, op: Op, k: int, g: Operand) -> Operand:
-    """The pull of a push: that is linear in the tangent, so it is its own derivative."""
+    """Emit the pull of a push by transposing it: a push is linear in the tangent, and therefore its own derivative."""
     of = op.args[k]
     assert isinstance(of, Op | Param)
     function, values = traced(push, [Const(k), Param(of.type, of.dims), *op.args], {})
@@ -192,7 +202,7 @@ def _item(writer: Writer, result: Operand, k: int) -> Operand:
 
 
 def _like(writer: Writer, operand: Operand, leaves: list[Operand]) -> Operand:
-    """The cotangent of an operand, of those of the values in it."""
+    """Build the cotangent of an operand from those of the values in it (leaves)."""
     if isinstance(operand, Const):
         return Const(None)
     if isinstance(operand, Op) and operand.callee in CONTAINERS and not operand.kwargs:
@@ -201,7 +211,7 @@ def _like(writer: Writer, operand: Operand, leaves: list[Operand]) -> Operand:
 
 
 def _flat(writer: Writer, operand: Operand, t: Operand) -> list[Operand]:
-    """The tangents of the values in an operand; zeros where there are none."""
+    """Return the tangents of the values in an operand; zeros where there are none."""
     if isinstance(operand, Const):
         return []
     if isinstance(operand, Op) and operand.callee in CONTAINERS and not operand.kwargs:
@@ -211,7 +221,7 @@ def _flat(writer: Writer, operand: Operand, t: Operand) -> list[Operand]:
 
 
 def unknown(op: Op, k: int | None = None) -> str:
-    """Why there is no derivative, and what to do."""
+    """Build the message that op has no known derivative, with the reason if one is known, and advice."""
     which = "" if k is None else f" in its argument {k + 1}"
     why = ROWS.absent.get(op.callee) if ROWS.of(op.callee) is None else None
     told_why = f": {why}" if why else ""
@@ -219,7 +229,7 @@ def unknown(op: Op, k: int | None = None) -> str:
 
 
 def backwards(op: Op) -> str:
-    """That an op has a rule for reverse mode alone, and what to do."""
+    """Build the message that op has a rule for reverse mode alone, with advice."""
     return (
         f"{told(op)} has a rule for cotangents alone, and this is forward mode (jvp, linearize, jacfwd, hessian): hovis.custom_jvp has a rule for both; "
         "grad and jacrev may stand in one another"

@@ -1,12 +1,12 @@
-"""The reference semantics: what a Function means, op by op.
+"""The reference interpreter for Functions: it defines their semantics, op by op.
 
-``evaluate(function, *args)`` runs it.  An :class:`Interpreter` has one method for each kind of thing in a Function;
-whoever overrides some of them has an interpreter of his own.
+``evaluate(function, *args)`` runs a Function.  An :class:`Interpreter` has one method for each kind of operation in a Function;
+a subclass that overrides some of them is an interpreter with another meaning of these.
 
-It is written as plainly as it can be, for it is itself a program that hovis specializes: a known Function and its
-interpreter give that Function back (docs/futamura.md).  So what a Function calls is a call here as well, what is known of
-a Function alone is asked of :mod:`hovis.ir.analysis.live_ranges`, and while a handler is open the run goes on inside a real ``except``
-block, so that a bare ``raise``, ``sys.exc_info()`` and ``__context__`` are what they are in Python.
+The code is as simple as possible, because it is itself a program that hovis specializes: specializing the interpreter to a known
+Function gives that Function back (docs/futamura.md).  Therefore a call in a Function is a Python call here as well, facts that depend
+on the Function alone come from :mod:`hovis.ir.analysis.live_ranges`, and while a handler is open, execution continues inside a real
+``except`` block, so that a bare ``raise``, ``sys.exc_info()`` and ``__context__`` behave as they do in Python.
 """
 
 import sys
@@ -21,52 +21,52 @@ from hovis.lattice import Const
 
 
 def evaluate(function: Function, *args: object) -> Any:
-    """What function gives for these arguments."""
+    """Run function on these arguments and return its result."""
     return _REFERENCE.evaluate(function, *args)
 
 
 class Interpreter:
-    """Runs Functions.  Override what shall mean something else."""
+    """Runs Functions. Override the methods of operations that are to have another meaning."""
 
-    # --------------------------------------------------------------------------------------------- to override
+    # --------------------------------------------------------------------------------------------- methods to override
 
     def constant(self, value: Any) -> Any:
-        """A known value among the operands."""
+        """Return the value of a constant operand."""
         return value
 
     def call(self, op: Op, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """Any op but the call of a residual function."""
+        """Execute an op that does not call a residual function, and return its result."""
         if op.callee is current_exception:
             return sys.exception()
         return callee(*args, **kwargs)
 
     def enter(self, op: Op, function: Function, args: list[Any]) -> list[Any]:
-        """A residual function is called; what it is to be given."""
+        """Return the arguments for a call of a residual function."""
         return args
 
     def generator(self, op: Op, function: Function, made: Any) -> Generator[Any, Any, Any]:
-        """A residual generator function has been called, and has given this generator."""
+        """Return the generator for a call of a residual generator function: ``made``, with the names of the function."""
         qualname = function.name if function.location is None else function.location.function
         made.__name__, made.__qualname__ = qualname.rpartition(".")[2], qualname
         return made  # type: ignore[no-any-return]
 
     def branch(self, branch: Branch, condition: Any) -> bool:
-        """Which way?  True: the true edge."""
+        """Decide a branch: True takes the true edge."""
         return bool(condition)
 
     def caught(self, invoke: Invoke, error: BaseException) -> bool:
-        """Does the error edge of an Invoke take this exception?"""
+        """Does the error edge of an Invoke catch this exception?"""
         return True
 
     def returned(self, terminator: Return, value: Any) -> Any:
-        """What a Function gives back."""
+        """Return the result of a Function whose return value is value."""
         return value
 
     def raised(self, terminator: Raise, value: Any) -> Any:
-        """The exception that ends a Function."""
+        """Return the exception that ends a Function."""
         return value
 
-    # --------------------------------------------------------------------------------------------- the machine
+    # --------------------------------------------------------------------------------------------- execution
 
     def evaluate(self, function: Function, *args: Any) -> Any:
         """Run function from its entry to its end."""
@@ -75,9 +75,9 @@ class Interpreter:
         return self.run(Activation(function, args, lives(function)))
 
     def run(self, at: "Activation", handler: Op | None = None) -> Any:
-        """Run an activation to its end, or until it has LEFT the handler in which it is now (which handler has begun).
+        """Run an activation to its end, or until it has LEFT the handler that it is in (the op ``handler`` has entered that).
 
-        One Python frame for one call of a residual function, so that recursion may be as deep as Python's.
+        Each call of a residual function takes one Python frame, so that recursion may be as deep as in Python.
         """
         while True:
             event = self.advance(at)
@@ -101,10 +101,10 @@ class Interpreter:
                     at.arrive(self)
 
     def advance(self, at: "Activation") -> Any:
-        """Run at until there is something to do for the machine: that, and with what, which at has been given.
+        """Run at until there is something to do for ``run`` (or ``lazily``); return this event. Its argument is in ``at.given``.
 
-        None with the result, enter_handler with the exception, leave_handler with LEFT, yield_, yield_from and yield_rest with
-        what they yield, a Function with its activation.
+        The events and their arguments: None with the result, enter_handler with the exception, leave_handler with LEFT, yield_,
+        yield_from and yield_rest with their operand, a Function with its activation.
         """
         while True:
             if at.index == 0 and at.lives.joins[at.block]:
@@ -141,13 +141,13 @@ class Interpreter:
                     at.given = self.returned(terminator, at.end(self, terminator.value))
                     return None
                 case Raise():
-                    # under no name here: with its own traceback an exception would hold itself
+                    # no local variable holds the exception: through its traceback, and this frame, it would refer to itself
                     if terminator.again:
                         reraise(self.raised(terminator, at.last(self, terminator.value)))
                     raise self.raised(terminator, at.last(self, terminator.value))
 
     def event(self, at: "Activation", op: Op) -> Any:
-        """What op asks of the machine, if it is the machine's to do."""
+        """Return the event that op requests from ``run``, or None if it is an op for ``do``."""
         callee = op.callee
         if callee is enter_handler:
             at.pending, at.given = op, at.value(self, op.args[0])
@@ -162,7 +162,7 @@ class Interpreter:
         return callee
 
     def do(self, at: "Activation", op: Op) -> None:
-        """Do an op of no concern to the machine."""
+        """Execute an op that is no event for ``run``."""
         callee = op.callee
         if callee is drop:
             at.release()
@@ -178,14 +178,15 @@ class Interpreter:
     # --------------------------------------------------------------------------------------------- generators
 
     def lazily(self, at: "Activation", handler: Op | None = None) -> Generator[Any, Any, Any]:
-        """As run, in a generator of Python's own: what the Function yields it yields."""
+        """Run an activation like ``run``, but in a Python generator that yields what the Function yields."""
         while True:
             event = self.advance(at)
             if event is None or event is leave_handler:
                 return at.taken()
             if event is enter_handler:
                 exception = at.taken()
-                part = self.lazily(at, at.pending)  # without yield from, by which a close would end it, and not go on behind the handler
+                # not with yield from: close() would then end this generator, too, where the Function may continue behind the handler
+                part = self.lazily(at, at.pending)
                 resume, given = part.send, None
                 try:
                     ended, after = _resumed(exception, resume, given)
@@ -197,7 +198,7 @@ class Interpreter:
                             resume, given = part.throw, thrown
                         ended, after = _resumed(exception, resume, given)
                 finally:
-                    # with its own traceback an exception would hold itself, and all that is here
+                    # through its traceback, and this frame, the exception would refer to itself and to all values here
                     exception = given = None
                 if after is not LEFT:
                     return after
@@ -221,11 +222,11 @@ class Interpreter:
 
 
 class Activation:
-    """One run of a Function: where it is, and the values that are still needed.
+    """One activation of a Function: its position, and the values that are still live.
 
-    given     what the machine is given to do something with
-    pending   the op whose result the machine is to give
-    invoke    the Invoke that is under way, if there is one
+    given     the argument of the last event, for ``run`` or ``lazily``
+    pending   the op whose result ``run`` or ``lazily`` has to supply
+    invoke    the Invoke that is being executed, or None
     """
 
     __slots__ = ("block", "given", "index", "invoke", "lives", "pending", "values")
@@ -240,44 +241,44 @@ class Activation:
         self.invoke: Invoke | None = None
 
     def value(self, interpreter: Interpreter, operand: Operand) -> Any:
-        """What an operand is now."""
+        """Return the current value of an operand."""
         return interpreter.constant(operand.value) if isinstance(operand, Const) else self.values[operand]
 
     def each(self, interpreter: Interpreter, operands: Iterable[Operand]) -> list[Any]:
-        """What these operands are now."""
+        """Return the current values of these operands."""
         return [self.value(interpreter, operand) for operand in operands]
 
     def end(self, interpreter: Interpreter, operand: Operand) -> Any:
-        """What an operand is now; no value is needed any more."""
+        """Return the current value of an operand, and release all values."""
         found = self.value(interpreter, operand)
         self.values = {}
         return found
 
     def last(self, interpreter: Interpreter, operand: Operand) -> Any:
-        """What an operand is now, and under no name any more."""
+        """Return the current value of an operand, and release it under every name."""
         found = self.value(interpreter, operand)
         self.values = {value: held for value, held in self.values.items() if held is not found}
         return found
 
     def next(self) -> Op:
-        """The next op."""
+        """Return the next op, and advance behind it."""
         op = self.block.ops[self.index]
         self.index += 1
         return op
 
     def keep(self, op: Op, result: Any) -> None:
-        """op has given result."""
+        """Record result as the result of op, and release the values that op used last."""
         self.values[op] = result
         self.release()
 
     def release(self) -> None:
-        """Let go of what the op at hand has used last."""
+        """Release the values whose last use was the current op."""
         if self.invoke is None:
             for value in self.lives.last[self.block][self.index - 1]:
                 self.values.pop(value, None)
 
     def go(self, interpreter: Interpreter, edge: Edge, error: BaseException | None = None) -> None:
-        """Take an edge: what is not needed any more is not held any more."""
+        """Take an edge, and release the values that are not needed behind it."""
         args = [error if isinstance(arg, Caught) else self.value(interpreter, arg) for arg in edge.args]
         values = {value: self.values[value] for value in self.lives.needed[edge.block]}
         for param, arg in zip(edge.block.params, args, strict=True):
@@ -285,31 +286,31 @@ class Activation:
         self.block, self.index, self.values = edge.block, 0, values
 
     def taken(self) -> Any:
-        """What the machine is given, held no longer."""
+        """Return ``given``, and do not hold it any longer."""
         found, self.given = self.given, None
         return found
 
     def receive(self, result: Any) -> None:
-        """The machine has done what the pending op asked for."""
+        """Record result as that of the pending op."""
         assert self.pending is not None
         op, self.pending = self.pending, None
         self.keep(op, result)
 
     def arrive(self, interpreter: Interpreter) -> None:
-        """The op of the Invoke has given its result."""
+        """Take the ok edge of the current Invoke, whose op has given its result."""
         assert self.invoke is not None
         edge, self.invoke = self.invoke.ok, None
         self.go(interpreter, edge)
 
     def land(self, interpreter: Interpreter, error: BaseException) -> None:
-        """The op of the Invoke has raised error."""
+        """Take the error edge of the current Invoke, whose op has raised error."""
         assert self.invoke is not None
         edge, self.invoke, self.pending = self.invoke.error, None, None
         self.go(interpreter, edge, error)
 
 
 class _Bare:
-    """An iterator as ``yield from`` takes it: nobody asks it for an iterator again."""
+    """A wrapper of an iterator for ``yield from``, which takes it without calling ``iter`` on the iterator again."""
 
     def __init__(self, iterator: Any) -> None:
         self._iterator = iterator
@@ -325,7 +326,7 @@ class _Bare:
 
 
 def _resumed(exception: BaseException, resume: Callable[[Any], Any], given: Any) -> tuple[bool, Any]:
-    """A generator goes on while exception is being handled: has it ended, and what does it give?"""
+    """Resume a generator while exception is being handled; return whether it has ended, and the value that it returned or yielded."""
     try:
         return False, within(exception, partial(resume, given))
     except StopIteration as end:

@@ -1,10 +1,10 @@
-"""The operands of a Function from its result: what is known travels both ways.
+"""Inverse of a Function: compute its operands from its result; known values are propagated in both directions.
 
-An op whose operands are known is done; of an op whose result is known, and all operands but one, that one is found (the
-table: :mod:`hovis.library.tables.inverses`).  So the unknown may be anywhere in the formula, and what stands beside it may
-itself be found first, as in a coupling layer: ``y = concatenate([a, b * exp(f(a))])``.
+An op whose operands are known is executed; if the result of an op is known, and all operands but one, that operand is computed (by the
+table in :mod:`hovis.library.tables.inverses`).  The unknown may therefore be anywhere in the formula, and operands beside it may have
+to be computed first, as in a coupling layer: ``y = concatenate([a, b * exp(f(a))])``.
 
-After the custom interpreter of Olympus' documentation, which walks equations from the last to the first.
+Modelled on the custom interpreter in Olympus' documentation, which processes equations from the last to the first.
 """
 
 from collections.abc import Sequence
@@ -21,9 +21,10 @@ from hovis.transforms.rule_tracing import Writer
 
 
 def inverted(function: Function, wanted: Sequence[int], count: int, name: str) -> Function:
-    """From the params of function and the count items of the tuple that it returns to its params at these places, a tuple.
+    """Build the inverse of function: from its params, and the ``count`` items of the tuple that it returns, to a tuple of its params at the
+    places in ``wanted``.
 
-    What the wanted params are is not looked at.
+    The values that the wanted params may have are not examined.
     """
     if len(function.blocks) > 1:
         raise InverseError(f"{name} decides at run time which way to go: there is no inverse of that")
@@ -49,14 +50,14 @@ def inverted(function: Function, wanted: Sequence[int], count: int, name: str) -
 
 
 class Search:
-    """What is known of the values of a Function, as operands of the Function that is being written."""
+    """The known values of a Function, as operands of the inverse Function that is being written."""
 
     def __init__(self, writer: Writer, known: dict[Value, Operand]) -> None:
         self.writer = writer
         self.known = known
 
     def run(self, name: str, ops: list[Op], wanted: list[Param]) -> None:
-        """Go on until what is wanted is known."""
+        """Propagate known values until all that are wanted are known; raise InverseError where that gets stuck."""
         while any(param not in self.known for param in wanted):
             before = len(ops), len(self.known)
             ops = [op for op in ops if not self.forward(op)]
@@ -66,16 +67,16 @@ class Search:
                 raise InverseError(_stuck(name, self, ops, wanted))
 
     def found(self, value: Operand, operand: Operand) -> None:
-        """value is known now."""
+        """Record that value is now known as operand."""
         if isinstance(value, Op | Param):
             self.known.setdefault(value, operand)
 
     def value(self, operand: Operand) -> Operand | None:
-        """What is known of an operand."""
+        """Return the operand that is known for an operand, or None."""
         return operand if isinstance(operand, Const) else self.known.get(operand)  # type: ignore[arg-type]
 
     def forward(self, op: Op) -> bool:
-        """Do an op, if what it is done to is known; is there nothing more to do about it?"""
+        """Emit op again if its operands are known; return whether op is finished."""
         args = [self.value(a) for a in op.args]
         named = [(name, self.value(a)) for name, a in op.kwargs]
         if None in args or any(a is None for _, a in named) or isinstance(op.callee, Op | Param):
@@ -91,7 +92,7 @@ class Search:
         return True
 
     def backward(self, op: Op) -> bool:
-        """Find operands of an op whose result is known; is there nothing more to do about it?"""
+        """Find operands of an op whose result is known; return whether op is finished."""
         row = INVERSES.get(op.callee)
         if op not in self.known or row is None:
             return False
@@ -110,7 +111,7 @@ class Search:
         return True
 
     def together(self, ops: list[Op]) -> None:
-        """Put together that of which ops have taken known parts."""
+        """Reassemble values from the known parts that ops have taken out of them."""
         taken: dict[tuple[Value, Inverse], list[Op]] = {}
         for op in ops:
             row = INVERSES.get(op.callee)
@@ -127,7 +128,7 @@ class Search:
 
 
 def _rule(row: Inverse, op: Op, unknown: list[int]) -> Rule | None:
-    """The rule for the one operand that is wanted."""
+    """Return the rule for the one unknown operand of op, or None."""
     if len(unknown) != 1 or unknown[0] >= len(row.rules):
         return None
     if row.alike and _missing(op.args[unknown[0]]).shape != _missing(op).shape:
@@ -136,7 +137,7 @@ def _rule(row: Inverse, op: Op, unknown: list[int]) -> Rule | None:
 
 
 def _missing(operand: Any) -> Unknown:
-    """What a rule is told of an operand that is not known."""
+    """Describe an operand that is not known, for a rule: its shape, as far as that is known, and its parts."""
     if isinstance(operand, Const):
         return Unknown(getattr(operand.value, "shape", ()))
     shape = None
@@ -154,7 +155,7 @@ def _count(values: int) -> str:
 
 
 def _stuck(name: str, search: Search, pending: list[Op], wanted: list[Param]) -> str:
-    """What stands between the result and what is wanted."""
+    """Build the message that says which op stands between the result and the wanted params."""
     for op in reversed(pending):
         if op in search.known:
             missing = [a for a in op.args if search.value(a) is None]

@@ -1,7 +1,7 @@
-"""The form in which a Function is reversed: one end; each loop is entered from one block and goes on from one block.
+"""The normal form in which a Function is reversed: one block that returns, and for each loop one preheader and one latch.
 
-No edge leads from a block with several ways out to a block with several ways in, so that each edge into a join has a
-block of its own on which something can be noted.
+There are no critical edges (from a block with several successors to one with several predecessors): each edge into a join comes
+from a block of its own, in which the path taken can be recorded.
 """
 
 from collections.abc import Iterator
@@ -19,11 +19,11 @@ from hovis.transforms.source_places import place
 
 @dataclass(slots=True, eq=False)
 class Normal:
-    """A Function in this form, and what is known of it.
+    """A Function in normal form, with its analyses.
 
-    end, results     the block that returns, and what
+    end, results     the block that returns, and the items that it returns
     ends             the blocks from which the end can be reached
-    front, latch     the block from which a loop is entered, and that from which its next round begins
+    front, latch     for each loop its preheader, and its latch
     """
 
     function: Function
@@ -37,7 +37,7 @@ class Normal:
     latch: dict[Loop, Block]
 
     def defined(self, block: Block) -> Iterator[Value]:
-        """The values that are there from this block on; what an Invoke gives is there behind its ok edge."""
+        """Yield the values that are defined from this block on; the result of an Invoke is defined behind its ok edge."""
         yield from block.params
         for source, edge in self.incoming[block]:
             if isinstance(source.terminator, Invoke) and source.terminator.ok is edge:
@@ -45,7 +45,7 @@ class Normal:
         yield from block.ops
 
     def around(self, block: Block) -> list[Loop]:
-        """The loops that block is in, the outermost first."""
+        """Return the loops that contain block, the outermost first."""
         found: list[Loop] = []
         at = self.loops.innermost.get(block)
         while at is not None:
@@ -55,7 +55,9 @@ class Normal:
 
 
 def normalize(function: Function, outputs: int) -> Normal | None:
-    """function, changed in place; None if it never returns.  It returns so many outputs, and maybe more, in a tuple; or (0) one value."""
+    """Bring function into normal form, in place; return None if it never returns. function returns a tuple of at least ``outputs`` items; or, if
+    ``outputs`` is 0, one value.
+    """
     end, results = _one_end(function, outputs)
     if end is None:
         return None
@@ -79,7 +81,7 @@ def _reaching(end: Block, incoming: Incoming) -> set[Block]:
 
 
 def type_of(operand: Operand) -> AbstractValue:
-    """What is known of an operand but its value."""
+    """Return the type of an operand; for a constant the type of its value."""
     if isinstance(operand, Const):
         found: AbstractValue = STANDARD.of_value(operand.value)
         return found
@@ -87,7 +89,7 @@ def type_of(operand: Operand) -> AbstractValue:
 
 
 def items(value: Operand) -> tuple[Operand, ...] | None:
-    """What a tuple that is made here is made of."""
+    """Return the items of a tuple that is constant or made in this function; else None."""
     if isinstance(value, Op) and value.callee is make_tuple:
         return value.args
     if isinstance(value, Const) and isinstance(value.value, tuple):
@@ -118,7 +120,7 @@ def _one_end(function: Function, outputs: int) -> tuple[Block | None, tuple[Oper
 
 
 def joined(operands: list[Operand]) -> Param:
-    """A parameter for what is one of these."""
+    """Make a parameter whose type is the join of those of these operands."""
     kind = type_of(operands[0])
     for operand in operands[1:]:
         kind = join(kind, type_of(operand))
@@ -127,7 +129,7 @@ def joined(operands: list[Operand]) -> Param:
 
 
 def _loops(function: Function) -> None:
-    """Each loop gets a block in front of it, and one between its rounds."""
+    """Give each loop a preheader, and one latch as a block of its own."""
     found = natural_loops(function)
     while not found.reducible:
         one_entry(function)
@@ -142,7 +144,7 @@ def _loops(function: Function) -> None:
 
 
 def _gathered(function: Function, header: Block, into: list[Edge]) -> None:
-    """One block through which these edges to header lead."""
+    """Make one block through which these edges to header lead."""
     params = tuple(Param(p.type, p.dims, p.name) for p in header.params)
     between = Block(params, [], Jump(Edge(header, params)))
     for edge in into:
@@ -161,7 +163,7 @@ def _critical(function: Function) -> None:
 
 
 def _split(function: Function, edge: Edge) -> None:
-    """A block on an edge; of what the edge carries only the exception is its parameter."""
+    """Insert a block on an edge; of the arguments of the edge only a caught exception becomes its parameter."""
     params = tuple(Param(p.type) for arg, p in zip(edge.args, edge.block.params, strict=True) if isinstance(arg, Caught))
     carried = (*params, *edge.args[len(params) :])
     between = Block(params, [], Jump(Edge(edge.block, carried)))
@@ -170,5 +172,5 @@ def _split(function: Function, edge: Edge) -> None:
 
 
 def where(function: Function) -> str:
-    """The first place in function that the user wrote."""
+    """Return the source place of the first op in function that has a location; the name of function if there is none."""
     return next((place(op) for op in function.ops() if op.location is not None), function.name)

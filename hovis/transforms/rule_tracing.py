@@ -1,4 +1,4 @@
-"""Rules of tables, as ops: a rule is traced at the types of its operands, and stands where it is needed."""
+"""Trace the rules of tables at the types of their operands, and emit them as ops where they are needed."""
 
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType, ModuleType
@@ -21,15 +21,15 @@ from hovis.passes.rewriting import copy, substitute
 CONTAINERS: Final = (make_tuple, make_list)
 
 
-#: rule and what is known of the operands -> the Function, and the parts, which hold what is in the key
+#: (rule, keys of the operands) -> the Function, and the parts, which keep the objects in the key alive
 _memo: dict[Any, tuple[Function, Any]] = {}
 
-#: the same of primitives
+#: The same for primitives, with the guards of their Functions.
 _watched: "dict[Any, tuple[Watched, Any]]" = {}
 
 
 def described(operand: Operand) -> tuple[Any, Part, list[Operand]]:
-    """An operand as a rule is given it: a key for what is known of it, the engine's part, and the values in it."""
+    """Describe an operand for a rule: return a key for what is known of it, the engine's part, and the values in it."""
     if isinstance(operand, Const):
         return ("const", constant_key(operand.value)), Fixed(operand.value), []
     if isinstance(operand, Op) and operand.callee in CONTAINERS and not operand.kwargs:
@@ -43,7 +43,7 @@ def described(operand: Operand) -> tuple[Any, Part, list[Operand]]:
 
 @alone
 def traced(rule: Any, operands: list[Operand], named: dict[str, Operand]) -> tuple[Function, list[Operand]]:
-    """The Function of a rule at the types of these operands, and the values that it is to be given."""
+    """Return the Function of a rule traced at the types of these operands, and the values to pass to it."""
     told = [described(operand) for operand in operands]
     more = {name: described(operand) for name, operand in named.items()}
     key = rule, tuple(k for k, _, _ in told), tuple((name, k) for name, (k, _, _) in more.items())
@@ -55,7 +55,7 @@ def traced(rule: Any, operands: list[Operand], named: dict[str, Operand]) -> tup
 
 
 def _trace(rule: Any, parts: list[Part], named: dict[str, Part]) -> Function:
-    """A Function of all leaves in parts, in order."""
+    """Trace rule to a Function whose parameters are all leaves in parts, in order."""
     body = _call_of(rule, len(parts), tuple(named))
     all_parts = [*parts, *named.values()]
     result = engine.run(body, all_parts, STANDARD, PACKAGE)
@@ -65,14 +65,14 @@ def _trace(rule: Any, parts: list[Part], named: dict[str, Part]) -> Function:
 
 
 class Watched(NamedTuple):
-    """The Function of a primitive, and what it takes for granted of its environment."""
+    """The Function of a primitive, and the guards on its environment that it depends on."""
 
     function: Function
     guards: tuple[Guard, ...]
     holds: Callable[[], bool]
 
     def effect(self) -> Effect:
-        """What a call may do: to write to what others see is to do anything."""
+        """Return the effect of a call; a write to a constant, which others can see, counts as opaque."""
         found = Effect.READS if self.looks_around() else Effect.PURE
         for op in self._ops():
             found |= op.effect
@@ -81,7 +81,7 @@ class Watched(NamedTuple):
         return found
 
     def looks_around(self) -> bool:
-        """Does it look at anything but its arguments, and what it is made of itself?"""
+        """Does the primitive look at anything but its arguments and its own code?"""
         known = (value.value for op in self._ops() for value in op.operands() if isinstance(value, Const))
         return any(guard.kind not in _OF_CODE and not is_code(guard.value) for guard in self.guards) or not all(is_code(v) or is_immutable(v) for v in known)
 
@@ -89,17 +89,17 @@ class Watched(NamedTuple):
         return (op for one in callees(self.function) for op in one.ops() if not isinstance(op.callee, Function))
 
 
-#: Guards of what a function is made of.
+#: Kinds of guards that concern the code of a function, not data.
 _OF_CODE: Final = frozenset({"function", "defaults", "class", "bases", "type", "asked", "logs", "library"})
 
 
 def is_code(value: object) -> bool:
-    """Is it what programs are made of, rather than what they work on?"""
+    """Is value a part of programs (a callable, a module), rather than data that they work on?"""
     return callable(value) or isinstance(value, ModuleType) or value is UNBOUND
 
 
 def watched(rule: Any, operands: list[Operand]) -> Watched:
-    """The Function of a primitive at the types of these operands, as its environment is now."""
+    """Return the Function of a primitive traced at the types of these operands, valid for the environment as it is now."""
     told = [described(operand) for operand in operands]
     key = rule, tuple(k for k, _, _ in told)
     found = _watched.get(key)
@@ -112,7 +112,7 @@ def watched(rule: Any, operands: list[Operand]) -> Watched:
 
 
 def _call_of(rule: Any, count: int, names: tuple[str, ...]) -> Any:
-    """A function of so many arguments that calls rule with the last ones by name."""
+    """Build a function that calls rule with its first count arguments by position, and the others by the names in names."""
     return FunctionType(_code(count, names), {"rule": rule})
 
 
@@ -127,14 +127,14 @@ def _code(count: int, names: tuple[str, ...]) -> CodeType:
 
 
 def leaves(part: Part) -> list[Param]:
-    """What is unknown in a part."""
+    """Return the parameters for the unknown values in a part."""
     if isinstance(part, Leaf):
         return [part.param]
     return [p for inner in part.parts for p in leaves(inner)] if isinstance(part, Fresh) else []
 
 
 class Writer:
-    """Ops are appended to a block of a Function; rules with ways of their own go on in another block."""
+    """Appends ops to a block of a Function; behind a rule with branches it continues in another block."""
 
     def __init__(self, function: Function, block: Block) -> None:
         self.function = function
@@ -148,12 +148,12 @@ class Writer:
         return made
 
     def rule(self, rule: Any, /, *operands: Operand, **named: Operand) -> Operand:
-        """Append what a rule comes to for these operands."""
+        """Trace rule for these operands, and append its ops; return its result."""
         function, values = traced(rule, list(operands), named)
         return self.inline(function, values)
 
     def inline(self, function: Function, values: list[Operand]) -> Operand:
-        """Append a copy of function, given these values."""
+        """Append a copy of function applied to these values; return its result."""
         body = copy(function)
         new: dict[Value, Operand] = dict(zip(body.params, values, strict=True))
         for op in body.ops():
@@ -181,7 +181,7 @@ class Writer:
 
 
 def substitute_unnamed(body: Function, new: dict[Value, Operand]) -> None:
-    """The parameters of a copy become these operands, without giving them names."""
+    """Replace the parameters of a copy by these operands, without giving the operands new names."""
     names = {id(v): v.name for v in new.values() if isinstance(v, Param | Op)}
     substitute(body, new)
     for value in new.values():
@@ -193,18 +193,18 @@ def substitute_unnamed(body: Function, new: dict[Value, Operand]) -> None:
 
 
 def declines(function: Function) -> bool:
-    """Is a rule not for some of the operands that it was traced at?"""
+    """Does a rule raise Declined for some of the operands that it was traced at?"""
     return any(raised(made) is Declined for made in function.ops())
 
 
 def raised(op: Op) -> type[Exception] | None:
-    """The class of the exception that an op makes."""
+    """Return the class of the exception that op makes, or None if it makes none."""
     made = op.args[0].value if op.callee is make_exception and isinstance(op.args[0], Const) else op.callee
     return made if isinstance(made, type) and issubclass(made, Exception) else None
 
 
 def said(op: Op) -> str:
-    """The message of the exception that an op makes, as far as it is known."""
+    """Return the message of the exception that op makes, as far as it is known."""
     given: Any = op.args
     if op.callee is make_exception:
         known = getattr(op.args[1], "value", None)
@@ -213,7 +213,7 @@ def said(op: Op) -> str:
 
 
 def refusal(function: Function) -> str | None:
-    """Why a rule is not for the operands that it was traced at; None, if it is for some of them."""
+    """Return the reason why a rule does not apply to the operands that it was traced at; None if it applies to some of them."""
     if any(isinstance(block.terminator, Return) for block in function.blocks):
         return None
     return next((said(made) for made in function.ops() if raised(made) is not None), "")

@@ -1,4 +1,4 @@
-"""Loops that are entered in several places get one entry: a block that is told where to go on."""
+"""Make loops reducible: a loop with several entries gets one entry block, with a parameter that says where to continue."""
 
 from hovis.ir.analysis.control_flow import Dominators, operands, predecessors
 from hovis.ir.analysis.strongly_connected import entries_of_a_cycle
@@ -10,7 +10,7 @@ from hovis.transforms.ssa_variables import Variable, Variables, absent
 
 
 def one_entry(function: Function) -> None:
-    """Give one cycle that has several entries a block through which all ways into them lead."""
+    """Give one cycle with several entries a single entry block, through which all edges into it lead."""
     entries = entries_of_a_cycle(function)
     assert entries, "there is a cycle with several entries"
     _through_one(function, entries)
@@ -24,7 +24,7 @@ def _through_one(function: Function, entries: list[Block]) -> None:
     front = Block((chosen, *(p for entry in entries for p in params[entry])))
     for k, entry in enumerate(entries):
         for _, edge in incoming[entry]:
-            # the exception on an error edge stands first there
+            # a caught exception is the first argument of its error edge
             caught = tuple(Param(p.type) for arg, p in zip(edge.args, entry.params, strict=True) if isinstance(arg, Caught))
             between = Block(caught)
             given: tuple[Operand, ...] = (*caught, *edge.args[len(caught) :])
@@ -42,7 +42,7 @@ def _missing(block: Block, param: Param) -> Operand:
 
 
 def _mend(function: Function) -> None:
-    """Values whose definition is not passed on every way to a use any more are passed along."""
+    """Restore SSA form: pass a value along the edges to uses that its definition does not dominate any more."""
     dom = Dominators(function)
     home: dict[Value, Block] = {}
     for block in function.blocks:

@@ -1,4 +1,4 @@
-"""Where in the user's source an op stands, for people to read."""
+"""Describe where in the user's source an op stands, in readable form."""
 
 import os
 
@@ -7,12 +7,12 @@ from hovis.ir.operations import PACKAGE
 
 
 def place(op: Op) -> str:
-    """The file and the line of the user's own code that an op comes from."""
+    """Return the file and line of the user code that op comes from."""
     return where(op.location)
 
 
 def where(location: Location | None) -> str:
-    """The file and the line of the user's own code that is at a location."""
+    """Return the file and line of the user code at a location."""
     for at in location.chain() if location is not None else ():
         if not at.file.startswith(PACKAGE):
             return f"{min(at.file, os.path.relpath(at.file), key=len) if os.path.isabs(at.file) else at.file}:{at.line}"
@@ -20,7 +20,7 @@ def where(location: Location | None) -> str:
 
 
 def told(op: Op) -> str:
-    """What an op calls, and where."""
+    """Return the name of the callee of op, with its place in the user's source."""
     name = getattr(op.callee, "__qualname__", None) or getattr(op.callee, "__name__", None) or repr(op.callee)
     module = getattr(op.callee, "__module__", None)
     whole = f"{module}.{name}" if module and module not in ("builtins", "_operator") else str(name)

@@ -1,8 +1,8 @@
-"""Variables of a program under construction, as values: a block parameter where several assignments meet, and nowhere else.
+"""SSA construction: variables of a program under construction as values, with block parameters only where several assignments meet.
 
-Values are found by demand, backwards along the edges (Braun et al.: Simple and Efficient Construction of Static Single
-Assignment Form).  A block is read from at its end; what is asked of blocks that are not filled yet is answered by
-``settle``, when all are.
+Values are looked up on demand, backwards along the edges (Braun et al.: Simple and Efficient Construction of Static Single
+Assignment Form).  A variable is read at the end of a block; arguments of edges from blocks that are not filled yet are filled in by
+``settle``, when all blocks are.
 """
 
 from collections.abc import Callable
@@ -13,10 +13,10 @@ from hovis.lattice import AbstractValue, Const
 
 
 class Variable:
-    """Something that is assigned in several places.
+    """A variable that is assigned in several places.
 
-    home     the block of the first program to whose rounds it belongs, None if to none
-    absent   what it is where nothing has been assigned, given the block that wants to know
+    home     the block of the original function to whose iterations the variable belongs, or None
+    absent   makes its value where nothing has been assigned; gets the variable and the block in which the value is needed
     """
 
     __slots__ = ("absent", "dims", "home", "name", "type")
@@ -33,7 +33,7 @@ class Variable:
         self.dims = None if dims is None else tuple(dim if isinstance(dim, Const) else Const(None) for dim in dims)
 
 
-#: Stands for no value: what is absent is made of it where it has to be one.
+#: The type of NOTHING, which stands for no value; where a value is required, ``Variable.absent`` makes one instead.
 class _Nothing:
     def __repr__(self) -> str:
         return "NOTHING"
@@ -44,11 +44,11 @@ Found = Operand | _Nothing
 
 
 class Variables:
-    """Which variable has which value at the end of which block.
+    """Maps each variable to its value at the end of each block.
 
-    hooks    asked before a block's predecessors are: gives the value on entry, or None if it is theirs to say
-    ways     how many edges lead to a block, once all are there
-    passing  blocks whose value is that of another block, whatever leads to them
+    hooks    called for a block before its predecessors are read: returns the value on entry, or None to read the predecessors
+    ways     the number of edges that lead to a block when the function is complete
+    passing  block -> the block whose values it takes over, whatever its predecessors are
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Variables:
         self._todo: list[tuple[Variable, Block, Edge, int]] = []
 
     def link(self, source: Block, edge: Edge) -> None:
-        """source is filled, and this edge leaves it."""
+        """Record that source is filled, and that edge leaves it."""
         self.incoming.setdefault(edge.block, []).append((source, edge))
         for variable in self._params.get(edge.block, ()):
             self._extend(variable, source, edge)
@@ -71,11 +71,11 @@ class Variables:
         edge.args = (*edge.args, Const(None))
 
     def write(self, variable: Variable, block: Block, value: Found) -> None:
-        """At the end of block, so far, this is its value."""
+        """Set the value of variable at the end of block, as far as that is filled."""
         self._given[block, variable] = value
 
     def read(self, variable: Variable, block: Block) -> Found:
-        """Its value at the end of block, as far as that is filled."""
+        """Return the value of variable at the end of block, as far as that is filled."""
         passed: list[Block] = []
         at = block
         while (found := self._given.get((at, variable))) is None:
@@ -98,7 +98,7 @@ class Variables:
         return found
 
     def value(self, variable: Variable, block: Block) -> Operand:
-        """As read; what is absent is made."""
+        """Return the same as ``read``; if the variable has no value, make one with its ``absent``."""
         found = self.read(variable, block)
         if isinstance(found, _Nothing):
             found = variable.absent(variable, block)
@@ -114,7 +114,7 @@ class Variables:
         return param
 
     def settle(self) -> None:
-        """All blocks are filled: say what the edges carry."""
+        """Fill in the arguments of the edges, once all blocks are filled."""
         while self._todo:
             variable, source, edge, k = self._todo.pop()
             value = self.value(variable, source)
@@ -122,18 +122,18 @@ class Variables:
 
 
 def is_value(found: object) -> bool:
-    """Is it an operand that is computed?"""
+    """Is found a Param or an Op?"""
     return isinstance(found, Param | Op)
 
 
 def absent(variable: Variable, block: Block) -> Operand:
-    """Nobody asks for it there."""
+    """Emit an op for the value of a variable that is absent in block, where it is not used."""
     made = Op(missing, (Const(slot_for(variable)),), type=variable.type, dims=variable.dims)
     block.ops.append(made)
     return made
 
 
 def slot_for(variable: Variable) -> Slot:
-    """What a tape is for that has values of variable."""
+    """Return the Slot that describes a tape for values of variable."""
     sizes = None if variable.dims is None else [dim.value for dim in variable.dims]
     return Slot(variable.type, None if sizes is None else tuple(size if isinstance(size, int) else None for size in sizes))

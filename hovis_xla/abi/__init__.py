@@ -1,4 +1,4 @@
-"""Between host and program: how arguments are passed, results put together, effects done in order."""
+"""Interface between the host and a compiled program: arguments, results and ordered side effects."""
 
 from hovis.base import own_code
 

@@ -1,11 +1,11 @@
-"""What an argument is to ``jit``: its part of the key, and the spec that is traced.
+"""How ``jit`` describes an argument: by its part of the specialization key, and by the spec that is traced.
 
-Arrays are told apart by dtype and shape, NumPy scalars and Python numbers by their class; strings, bools, None,
-functions and what stands for one, classes, modules, dtypes and members of enumerations are known.  Tuples (named ones too), lists, dicts,
-instances of plain classes and what is made of a function (a gradient) are looked into, down to their leaves.
+Arrays are distinguished by dtype and shape, NumPy scalars and Python numbers by their class; strings, bools, None,
+functions and their wrappers, classes, modules, dtypes and members of enumerations are known values.  Tuples (named tuples too), lists, dicts,
+instances of plain classes and callables made of a function (a gradient) are taken apart, down to their leaves.
 Anything else is unknown, and then the function most likely stays Python.
 
-A *path* leads to a part of the arguments, as in :mod:`hovis.front.jit_cache.cache_keys`: the position or the name of an argument, then places.
+A *path* identifies a part of the arguments, as in :mod:`hovis.front.jit_cache.cache_keys`: the position or the name of an argument, then indices of parts.
 """
 
 import types
@@ -26,31 +26,33 @@ from hovis.lattice import Const, Type
 from hovis.lattice.constants import constant_key
 from hovis.lattice.inspection import is_a
 
-#: Values of these are part of the key: the first by equality, the others by identity.
+#: Classes whose values are part of the key: by equality for these, by identity for ``_NAMED``.
 WORDS: Final = frozenset({str, bytes, bool, type(None), type(Ellipsis)})
-#: Those that have few values.
+#: Classes that have few values.
 _FEW: Final = frozenset({bool, type(None), type(Ellipsis)})
-#: Of these the residual may know the class, if it knows no more.
+#: Classes that the residual may know of an argument, if it knows no more of it.
 _TYPED: Final = frozenset({tuple, list, dict, str, bytes, np.random.Generator, np.random.RandomState})
 _NAMED: Final = frozenset({type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc})
 NUMBERS: Final = (int, float, complex)
-#: Containers of more items than this are not looked into, nor deeper than this, nor arguments of more parts than this.
+#: Limits for taking arguments apart: the items of a container, the depth, and the parts of an argument.
 WIDEST: Final = 256
 DEEPEST: Final = 12
 MOST: Final = 4096
 
 
 class _LeftWhole(Exception):
-    """An argument has too many parts to be looked into, or one with a finalizer: who takes it apart holds it, and it would end too late."""
+    """Raised for an argument that is not looked into: it has too many parts, or a part with a finalizer. Code that takes such an argument apart
+    holds its parts, and the finalizer would run too late.
+    """
 
 
 def is_plain_array(value: Any) -> bool:
-    """An exact ndarray of numbers in native byte order."""
+    """Is the value an exact ndarray of numbers in native byte order?"""
     return type(value) is np.ndarray and value.dtype.kind in "biufc" and bool(value.dtype.isnative)
 
 
 def is_known(value: Any) -> bool:
-    """Is it part of the key, whatever its value?"""
+    """Is the value part of the specialization key, whatever it is?"""
     kind: Any = type(value)
     if kind in WORDS or kind in _NAMED or issubclass(kind, type | Enum | np.dtype):
         return True
@@ -58,7 +60,7 @@ def is_known(value: Any) -> bool:
 
 
 def structure(value: Any) -> tuple[Hashable, list[Any]] | None:
-    """A container that is looked into: what its shape is (class and keys), and its parts."""
+    """Return the shape (class and keys) and the parts of a container that is looked into, or None for any other value."""
     kind: Any = type(value)
     if kind is tuple or kind is list:
         return (kind, list(value)) if (value or kind is list) and len(value) <= WIDEST else None
@@ -72,7 +74,7 @@ def structure(value: Any) -> tuple[Hashable, list[Any]] | None:
 
 
 def attributes(value: Any) -> dict[str, Any] | None:
-    """What is in an instance of a plain class, by name; None, if it is no such thing or keeps something elsewhere."""
+    """Return the attributes of an instance of a plain class by name, or None if its class is not plain, or it keeps state elsewhere."""
     kind: Any = type(value)
     if kind.__getattribute__ is not object.__getattribute__ or not all(can_change(base) for base in kind.__mro__[:-1]):
         return None
@@ -82,23 +84,23 @@ def attributes(value: Any) -> dict[str, Any] | None:
 
 
 def chosen(value: Any) -> int | None:
-    """Which part of what is made of a function says how, and is known."""
+    """Return the index of the part ``how``, which is always known, in a ``Wrapper``; None for other values."""
     return list(attributes(value) or ()).index("how") if isinstance(value, Wrapper) else None
 
 
 class Walk:
-    """The arguments of one call, looked through: keys and specs of each, by what is known of them (``policy``)."""
+    """Traversal of the arguments of one call, which builds their keys and specs, by what is known of them (``policy``)."""
 
     def __init__(self, policy: Mapping[Path, str]) -> None:
         self.policy = policy
         self.parts = 0
-        #: where there are ints that are unknown so far
+        #: paths of the ints about which the policy says nothing yet
         self.ints: list[Path] = []
-        #: what else is part of the key and may have any number of values: where, and what is known
+        #: other parts of the key that may have any number of values: their paths, and what is known of them
         self.choices: list[tuple[Path, Hashable]] = []
 
     def argument(self, value: Any, path: Path) -> tuple[Hashable, Any]:
-        """Its part of the key, and its spec."""
+        """Return the argument's part of the specialization key, and its spec."""
         self.parts = 0
         try:
             return self.part(value, path)
@@ -118,7 +120,7 @@ class Walk:
                 self.ints.append(path)
             return kind, Type(kind) if how is DYNAMIC else Promotable(kind)
         if kind is np.ndarray:
-            dtype = value.dtype  # its number: three times as quick as its name, and told apart as well for all that is compiled
+            dtype = value.dtype  # its number is three times as fast as its name, and distinguishes all dtypes that are compiled
             return ("array", dtype.num, dtype.isnative, value.shape), Array(dtype, value.shape) if is_plain_array(value) else Unknown
         if is_alike(value):
             found = Alike(value)
@@ -153,7 +155,7 @@ class Walk:
         return (shape, *[key for key, _ in inner]), _spec(value, [spec for _, spec in inner])
 
     def _named(self, name: str, value: Any, path: Path) -> tuple[Hashable, Any]:
-        """What a wrapper has by this name; what has none is like any other part."""
+        """Return the key and the spec of the attribute ``name`` of a wrapper. A part without a name is treated like any other part."""
         if name == "how":
             return ("value", constant(value)), Const(value)
         found = bound_parts(value) if name in ("fn", "func", "__func__") else None
@@ -165,7 +167,7 @@ class Walk:
 
 
 def _spec(value: Any, specs: list[Any]) -> Any:
-    """The spec of a container with these parts."""
+    """Build the spec of a container from the specs of its parts."""
     kind = type(value)
     if not specs and kind in (list, dict):
         return Empty(kind)
@@ -179,7 +181,7 @@ def _spec(value: Any, specs: list[Any]) -> Any:
 
 
 def part_at(path: Path, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """The part of the arguments at a path; UNBOUND if there is none."""
+    """Return the part of the arguments at a path, or UNBOUND if there is none."""
     head, *rest = path
     value: Any = kwargs.get(head, UNBOUND) if isinstance(head, str) else args[head] if head < len(args) else UNBOUND
     for index in rest:
@@ -190,12 +192,12 @@ def part_at(path: Path, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any
 
 
 def is_mutable(value: Any) -> bool:
-    """Would it matter that another argument is the same object?"""
+    """Is the value mutable, and would aliasing with another argument matter?"""
     return is_a(value, list | dict | np.ndarray) or (attributes(value) is not None and not is_known(value))
 
 
 def aliasing(values: list[Any]) -> Hashable:
-    """Which mutable arguments are the same object: a pattern, nothing where all are different."""
+    """Return which mutable arguments are the same object, as a pattern of indices; the pattern is empty if all are different."""
     first: dict[int, int] = {}
     pattern = tuple(first.setdefault(id(v), k) for k, v in enumerate(values) if is_mutable(v))
     return () if len(set(pattern)) == len(pattern) else pattern

@@ -1,10 +1,10 @@
-"""How the host calls a program: leaves are laid out in memory that XLA reads, and the result is put together.
+"""How the host calls a program: it writes the leaves into memory that XLA reads, runs the program, and builds the result.
 
     leaves → checked → words and arrays → XLA → words and arrays → the result, with the types of the original
 
-Memory for what goes in is made once and used again (a *frame*: the buffers of one call, and the arrays that are the same
-memory), so that a call costs what XLA itself needs, about four microseconds, and two more.  For each executable the way
-is written as Python text, one line a leaf.  A call that a program gives up (``bailout``) yields :data:`BAILED`.
+Memory for the inputs is allocated once and reused (a *frame*: the buffers of one call, and the arrays that share their
+memory). A call therefore costs what XLA itself needs, about four microseconds, and two more.  For each executable this code
+is generated as Python text, one line per leaf.  A call that a program gives up (``bailout``) yields :data:`BAILED`.
 """
 
 import itertools
@@ -31,32 +31,33 @@ class _Bailed:
         return "BAILED"
 
 
-#: The program has given up, or the leaves do not fit it: do the call in Python.
+#: The program has given up, or the leaves do not match it: Python has to do the call.
 BAILED: Final = _Bailed()
 
-#: Arrays of fewer bytes are copied into a frame; larger ones are read where they are, if they are aligned.
+#: Arrays of fewer bytes are copied into a frame; larger ones are read in place, if they are aligned.
 COPIED_BELOW: Final = 1 << 18
-#: ... and if they are not, they are copied all the same, up to so many bytes.  XLA would copy them in a thread of its own, which takes longer.
+#: ... and if they are not, they are copied as well, up to this many bytes.  XLA would copy them in a thread of its own, which takes longer.
 KEPT_BELOW: Final = 1 << 23
 
-#: jaxlib keeps something of each call until it is told to let go, as it is when Python collects garbage; which many a loop gives it no
-#: reason to do.  So it is told after so many calls as well, of whatever programs.
+#: jaxlib keeps objects of each call until ``let_go`` is called, as it is when Python collects garbage. Many loops trigger no garbage
+#: collection; therefore it is also called after this many calls, counted over all programs.
 CALLS: Final = 1024
 _due: Final = itertools.cycle([False] * (CALLS - 1) + [True]).__next__
 
-#: Calls that Python has a quicker way to write for.
+#: Calls for which Python has faster syntax.
 _DISPLAYS: Final = {operations.make_tuple: "({},)", operations.make_list: "[{}]"}
 
 
-#: Programs that do the calls in place of this one, and what is told whether it has given up, and how many slots were filled.
+#: Entries of programs with longer tapes, which do the calls in place of this one, and a function that is told whether a call was given up and
+#: how many slots of each tape were filled; it may return an entry that does the call again.
 Growth = tuple[Sequence[Callable[..., Any]], Callable[[bool, Sequence[int]], Callable[..., Any] | None]]
 
 
 def entrance(types: Sequence[Num | Known], lowered: Lowered, program: Program, general: Callable[..., Any], growth: Growth | None = None) -> Callable[..., Any]:
-    """The function from the leaves of a call to its result, or BAILED.
+    """Generate the function from the leaves of a call to its result, or BAILED.
 
-    general   what is called where ints are not small enough for it
-    growth    where its tapes may be too short: what is called instead, if there is anything, and what is told how many slots were filled
+    general   the entry that is called when ints are too large for this program
+    growth    given if its tapes may be too short: the entries to call instead, if any, and the function that is told how many slots were filled
     """
     return _Writer(types, lowered, program, general, growth).function()
 
@@ -85,7 +86,7 @@ class _Writer:
         return name
 
     def input_names(self) -> list[str]:
-        """The names of the leaves that are inputs, and of the arrays that are read besides."""
+        """Return the names of the inputs: of leaves, of variables that outlive the call, and of constant arrays."""
         names = [f"v{k}" for k, t in enumerate(self.types) if isinstance(t, Num)]
         names += [f"u{k}" for k in range(len(self.lowered.variables))]
         return names + [self.constant(array) for array in self.lowered.constants]
@@ -100,10 +101,10 @@ class _Writer:
         made: Callable[..., Any] = self.scope["enter"]
         return made
 
-    # --------------------------------------------------------------------------------------------- in
+    # --------------------------------------------------------------------------------------------- inputs
 
     def check(self) -> None:
-        """Are the leaves, and what else is read, what was compiled for?"""
+        """Write the tests that the leaves, and everything else that is read, are as they were when the program was compiled."""
         for k, one in enumerate(self.lowered.variables):
             self.lines += [f"try: u{k} = {self.constant(one.read)}(*{self.constant(one.where)})", "except Exception: return BAILED"]
         tests = [test for name, num in zip(self.inputs, self.lowered.inputs, strict=True) for test in leaf_tests(name, num, self.constant)]
@@ -120,7 +121,7 @@ class _Writer:
             self.lines.append(f"for longer in {self.constant(self.growth[0])}: return longer({self.leaves_given})")
 
     def frame(self) -> tuple[Any, ...]:
-        """The buffers of one call, and what is written into."""
+        """Allocate a frame: the buffers of one call, and the memory that the leaves are written into."""
         found: list[Any] = []
         buffers = []
         if self.words:
@@ -135,7 +136,7 @@ class _Writer:
         return buffers, *found
 
     def fill(self) -> None:
-        """Lines that write the leaves into a frame."""
+        """Write the lines that copy the leaves into a frame."""
         names = [f"b{k}" for k in range(len(self.arrays))]
         self.lines += ["try: here = free.pop()", "except IndexError: here = frame()"]
         self.lines.append(f"buffers, {'words, ' if self.words else ''}{''.join(n + ', ' for n in names)} = here")
@@ -159,14 +160,16 @@ class _Writer:
         self.lines += ["try: found = execute(buffers).consume_with_handlers(handlers)", "except XlaError as error: raise failed(error) from None"]
 
     def failed(self, error: BaseException) -> BaseException:
-        """What a run that XLA has broken off is to raise: what a callback raised, as the object that it is."""
+        """Return the exception to raise for a run that XLA has aborted: the exception object that a callback raised, if there is one, else
+        ``error``.
+        """
         failures = self.lowered.failures
         if failures:
             error = failures.pop()
             failures.clear()
         return error
 
-    # --------------------------------------------------------------------------------------------- out
+    # --------------------------------------------------------------------------------------------- outputs
 
     def results(self) -> None:
         low = self.lowered
@@ -187,7 +190,7 @@ class _Writer:
         if words:
             unpack = self.constant(struct.Struct(scalar_packing.layout(low.outputs)).unpack)
             self.lines.append(f"{', '.join(words)}, = {unpack}(found[0])")
-        # the program has run when its outputs can be read, and then the frame is free
+        # once its outputs can be read, the program has finished, and the frame is free
         large = [k + bool(self.words) for k, (_, num) in enumerate(self.arrays) if _bytes(num) >= COPIED_BELOW]
         self.lines += [f"buffers[{k}] = None" for k in large] + ["let_go()" if large else "if due(): let_go()", "free.append(here)"]
         if self.growth is not None:
@@ -203,14 +206,14 @@ class _Writer:
         return f"array({source})" if _bytes(num) < COPY_BELOW else f"as_numpy({source})"
 
     def scalar(self, num: Num, words: list[str]) -> str:
-        """One number out of its words."""
+        """Return the expression that builds one number from its words."""
         text = words[0] if len(words) == 1 else f"complex({', '.join(words)})"
         if num.kind == ARRAY:
             return f"array({text}, {self.constant(num.dtype)})"
         return text if num.kind == PYTHON else f"{self.constant(num.dtype.type)}({text})"
 
     def template(self, j: int, template: Template) -> None:
-        """Lines that put the result together."""
+        """Write the lines that build the result."""
         low = self.lowered
         lines = self.leaves(j, template)
         if any(template.owners):
@@ -226,7 +229,7 @@ class _Writer:
         self.lines += lines
 
     def leaves(self, j: int, template: Template) -> list[str]:
-        """Lines that name the leaves of a result: outputs, arrays of the caller, and views of either."""
+        """Return lines that name the leaves of a result: outputs, arrays of the caller, and views of either."""
         lines: list[str] = []
         first = self.lowered.starts[j]
         named: dict[int, str] = {}
@@ -248,21 +251,21 @@ class _Writer:
         return lines
 
     def owned(self, owner: Any) -> str:
-        """An array of the caller's: an argument, by its number, or a constant."""
+        """Return the name of an array of the caller: of an argument (by its number), or of a constant."""
         return f"v{owner}" if isinstance(owner, int) else self.constant(owner)
 
     def write_back(self) -> list[str]:
-        """Lines that give the caller's arrays, and variables that outlive the call, what they have become."""
+        """Return lines that store the new contents into the caller's arrays, and into variables that outlive the call."""
         stores = [f"{self.constant(one.write)}(*{self.constant(one.where)}, {self.sources[at]})" for at, one in self.lowered.kept]
         written = [(self.owned(owner), at) for at, owner in self.lowered.written]
         return stores + [f"{array}[...] = {self.plain(at)}" for array, at in written]
 
     def plain(self, at: int) -> str:
-        """An output that is an array, to be copied from."""
+        """Return the expression of an output array that is copied from."""
         return self.sources[at]
 
     def own_memory(self) -> list[str]:
-        """Tests for arrays that can't be written, or that share memory with others."""
+        """Return tests for arrays of the caller that cannot be written, are not in C order where this is required, or share memory with others."""
         arrays: list[tuple[str, Any]] = [(f"v{k}", k) for k, t in enumerate(self.types) if isinstance(t, Num) and t.kind == ARRAY]
         arrays += [(self.owned(c), c) for c in self.lowered.constants]
         tests = [f"not v{k}.flags.c_contiguous" for k in self.lowered.contiguous]
@@ -276,7 +279,7 @@ class _Writer:
         return tests
 
     def tree(self, tree: Any, lines: list[str], built: set[int]) -> str:
-        """The expression of a result; what is built in it has a line of its own, so that it is one object wherever it stands."""
+        """Return the expression of a result. An object that is built has a line of its own, and is therefore one object wherever it occurs."""
         match tree:
             case ("leaf", at):
                 return f"x{at}"
@@ -299,7 +302,7 @@ class _Writer:
         raise AssertionError(tree)
 
     def may_be_owned(self, template: Template, outputs: Sequence[Any], leaves: Sequence[Any]) -> bool:
-        """Has an array of the result just the bits of an argument that it may be?"""
+        """Is an array of the result bitwise equal to an argument or a constant that may be the same object?"""
         for output, owners in zip(outputs, template.owners, strict=False):
             for owner in owners:
                 array = next(a for a in self.lowered.constants if id(a) == owner.constant) if owner.argument is None else leaves[owner.argument]
@@ -309,7 +312,7 @@ class _Writer:
 
 
 def leaf_tests(name: str, num: Num, constant: Callable[[object], str]) -> list[str]:
-    """Conditions that a leaf is something else than was compiled for; ``constant`` gives objects names."""
+    """Return conditions that hold if a leaf is not what the program was compiled for; ``constant`` gives names to objects."""
     if num.kind != ARRAY:
         return [f"type({name}) is not {constant(num.python if num.kind == PYTHON else num.dtype.type)}"]
     dtype = constant(num.dtype)
@@ -321,12 +324,12 @@ def _bytes(num: Num) -> int:
 
 
 def _components(name: str, num: Num) -> list[str]:
-    """A scalar as ``struct`` takes it."""
+    """Return the expressions of a scalar as ``struct`` takes them: the number, or its real and imaginary parts."""
     return [f"{name}.real", f"{name}.imag"] if num.dtype.kind == "c" else [name]
 
 
 def _same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    """Equal to the last bit?  A look at the first elements says no, nearly always."""
+    """Are the arrays bitwise equal? A comparison of the first elements nearly always finds a difference."""
     if a.size > 64 and a[(0,) * (a.ndim - 1)][:8].tobytes() != b[(0,) * (b.ndim - 1)][:8].tobytes():
         return False
     return a.tobytes() == b.tobytes()

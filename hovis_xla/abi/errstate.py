@@ -1,6 +1,7 @@
-"""Has somebody asked to hear of floating-point errors, or of warnings?  Compiled code would not tell, so that such calls are Python's.
+"""Whether user code has asked for reports of floating-point errors or of warnings. Compiled code would not report them; such calls are done by
+Python.
 
-So they are where there is no XLA: in a process that was forked from one that had used it.
+Python also does the calls where XLA is unusable: in a process that was forked from one that had used it.
 """
 
 import os
@@ -15,19 +16,21 @@ from hovis_xla.jaxlib import adapter
 
 _LOUD: Final = frozenset({"raise", "call", "log", "print"})
 
-#: What NumPy warns of.  Filters that make errors of these are looked for.
+#: The classes of the warnings of NumPy.  Calls are watched if a filter turns any of these into an error.
 MINDED: tuple[type[Warning], ...] = (
     RuntimeWarning, DeprecationWarning, FutureWarning,
     np.exceptions.ComplexWarning, np.exceptions.VisibleDeprecationWarning, np.exceptions.RankWarning,
 )  # fmt: skip
 
-#: The last state of NumPy's, and the last filters of warnings, that were found to be calm.
+#: The last error state of NumPy, and the last warning filters, that were found to report nothing.
 _calm: list[Any] = [object(), None]
 
 
 def is_watched() -> bool:
-    """Is any of NumPy's floating-point errors to be raised, printed or told to somebody, or any of its warnings to be raised?"""
-    if VARIABLE is not None and VARIABLE.get() is _calm[0] and warnings.filters == _calm[1]:  # ten times as quick as ``np.geterr``
+    """Is any floating-point error of NumPy to be raised, printed, logged or passed to a callback, or any warning of NumPy to be raised? Also
+    true where XLA is lost after a fork.
+    """
+    if VARIABLE is not None and VARIABLE.get() is _calm[0] and warnings.filters == _calm[1]:  # ten times as fast as ``np.geterr``
         return False
     if adapter.is_left_behind() or not _LOUD.isdisjoint(np.geterr().values()) or any(may_raise(kind, warnings.filters) for kind in MINDED):
         return True
@@ -36,7 +39,7 @@ def is_watched() -> bool:
 
 
 def may_raise(kind: type[Warning], filters: Iterable[tuple[Any, ...]]) -> bool:
-    """May filters of warnings make an error of one kind?  The first that fits a warning decides.
+    """May the warning ``filters`` turn a warning of the class ``kind`` into an error? The first filter that matches a warning decides.
 
     >>> may_raise(RuntimeWarning, [("ignore", None, RuntimeWarning, None, 0), ("error", None, Warning, None, 0)])
     False

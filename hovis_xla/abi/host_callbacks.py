@@ -1,10 +1,10 @@
-"""Calls that XLA has no operation for, done by NumPy itself while the compiled program waits.
+"""Calls for which XLA has no operation, done on the host by NumPy while the compiled program waits.
 
-The way out for pure functions without a row in ``ops``, or whose row says "not for these": the program calls the host
-with the operands, and takes what the very function gives.  Its result has to be made of numbers and arrays whose dtypes
-and shapes are known beforehand; what they are is asked of the function itself, on stand-ins of the same dtypes and
-shapes (``result_of``).  At run time they are looked at again: a result of another kind, and any exception, makes the
-program give up, and Python does the call again.
+This is the fallback for pure functions without a row in ``ops``, or whose row rejects these operands: the program calls the host
+with the operands, and uses the result of the original function.  The result has to consist of numbers and arrays whose dtypes
+and shapes are known beforehand; they are found by calling the function itself on stand-ins of the same dtypes and
+shapes (``result_of``).  At run time they are checked: if the result is of another kind, or the function raises any exception, the
+program gives up, and Python does the call again.
 """
 
 import math
@@ -35,18 +35,18 @@ from hovis_xla.emit.values import BOOL, EITHER, Known, NotLowerable, Num, Operan
 #: Lowering; it has ``callbacks``, ``failures``, ``hosted``, ``bail_if`` and ``val``.
 L = Any
 
-#: A function is asked on stand-ins of at most so many elements.
+#: A function is called on stand-ins of at most this many elements in all.
 MOST_ELEMENTS: Final = 1 << 22
 
-#: Dimensions above this are made smaller where a function is asked.
+#: Larger dimensions are made smaller in stand-ins.
 _SMALL: Final = 6
 
-#: What may stand in the effects of a pure call.
+#: The effects that a pure call may have.
 _PURE: Final = Effect.READS | Effect.RAISES
-#: What must not, where a primitive is called that writes to nothing but what it makes.
+#: The effects that a primitive must not have, if it writes to nothing but objects that it has made.
 _DOING: Final = Effect.OPAQUE | Effect.IO | Effect.RANDOM | Effect.CLOCK
 
-#: These look at where an array lies, not at what is in it.
+#: Functions that depend on where an array is in memory, and not on its elements.
 _OF_MEMORY: Final = frozenset({np.may_share_memory, np.shares_memory, np.isfortran})
 
 _CONTAINERS: Final[dict[Callable[..., object], Callable[..., Any]]] = {
@@ -58,7 +58,7 @@ _BUILDERS: Final[dict[type, Callable[..., object]]] = {tuple: operations.make_tu
 
 
 class HostCall:
-    """A callback that calls ``fn`` with operands put in their places, and gives a truth (failed?) and the parts of the result."""
+    """A callback that calls ``fn`` with the operands in their places, and returns a flag (has it failed?) and the parts of the result."""
 
     def __init__(self, fn: Callable[..., Any], args: Tree, names: Sequence[str], nums: Sequence[Num], tree: Tree, results: Sequence[Num]) -> None:
         self.fn = fn
@@ -85,7 +85,7 @@ class HostCall:
 
 
 def take(tree: Tree, value: Any, results: Sequence[Num], leaves: list[np.ndarray[Any, Any]]) -> bool:
-    """Collect the parts of a result; False if it is not what was promised."""
+    """Collect the leaves of a result; return False if the result is not as ``tree`` and ``results`` promise."""
     if tree[0] == "known":
         return value is tree[1]
     if tree[0] == "build":
@@ -97,12 +97,12 @@ def take(tree: Tree, value: Any, results: Sequence[Num], leaves: list[np.ndarray
 
 
 def _given(num: Num, value: np.ndarray[Any, Any]) -> Any:
-    """An operand as the function would have got it; arrays are read-only and live as long as the call."""
+    """Convert an operand to the object that the function would have received. Arrays are read-only and live as long as the call."""
     return to_python(num, value if num.kind == "array" else np.array(value))
 
 
 def apply(fn: Callable[..., Any], args: Tree, names: Sequence[str], given: Sequence[Any]) -> Any:
-    """Call fn; the last of args go to names."""
+    """Call ``fn``; the last of ``args`` are keyword arguments with these ``names``."""
     values = [_place(a, given) for a in args]
     plain = len(values) - len(names)
     return fn(*values[:plain], **dict(zip(names, values[plain:], strict=True)))
@@ -114,14 +114,16 @@ def _place(tree: Tree, given: Sequence[Any]) -> Any:
     return tree[1] if tree[0] == "known" else _CONTAINERS[tree[1]](*(_place(p, given) for p in tree[2]))
 
 
-# ------------------------------------------------------------------------------------------------- what the result is
+# ------------------------------------------------------------------------------------------------- types of the result
 
 
 def result_of(
     fn: Callable[..., Any], args: Tree, names: Sequence[str], nums: Sequence[Num], general: bool = False
 ) -> tuple[Tree, list[Num]] | None:
-    """What fn gives for operands like these, by calling it on stand-ins: small ones, if the dimensions of the result can be
-    told from theirs, else ones of full size.  general: of values with no pattern, whatever it gives for others."""
+    """Find the structure and the types of the result of ``fn`` by calling it on stand-ins: small ones, if the dimensions of the result can be
+    derived from theirs, else ones of full size. Return None if they cannot be found. ``general``: ask for values without a pattern only,
+    whatever the result is for others.
+    """
     by_size = [_asked(fn, args, names, [_shrunk(n, small) for n in nums], general) for small in _small_sizes(nums)]
     if len(by_size) == 2 and None not in by_size:
         (tree, a), (other, b) = cast(Any, by_size)
@@ -132,7 +134,7 @@ def result_of(
 
 
 def _small_sizes(nums: Sequence[Num]) -> list[dict[int, int]]:
-    """Two ways to make large dimensions small, in the same order; none if they are small."""
+    """Return two mappings of the large dimensions to small ones, in the same order; an empty list if all dimensions are small."""
     large = sorted({d for n in nums for d in n.shape if d > _SMALL})
     return [{d: _SMALL + 1 + step * k for k, d in enumerate(large)} for step in (2, 3)] if large else []
 
@@ -142,7 +144,7 @@ def _shrunk(num: Num, small: dict[int, int]) -> Num:
 
 
 def _grown(a: Num, b: Num, sizes: list[dict[int, int]]) -> Num | None:
-    """The real result, from those for two ways of making dimensions small."""
+    """Compute the ``Num`` of the real result from the results for two sets of small dimensions; None if it cannot be derived."""
     real = {(sizes[0][d], sizes[1][d]): d for d in sizes[0]}
     shape: list[int] = []
     if (a.kind, a.dtype, len(a.shape)) != (b.kind, b.dtype, len(b.shape)):
@@ -156,15 +158,15 @@ def _grown(a: Num, b: Num, sizes: list[dict[int, int]]) -> Num | None:
 
 
 def _asked(fn: Callable[..., Any], args: Tree, names: Sequence[str], nums: Sequence[Num], general: bool) -> tuple[Tree, list[Num]] | None:
-    """What fn gives for two sets of stand-ins.
+    """Find the structure and the types of the result of ``fn`` by calling it on two sets of stand-ins.
 
-    Nothing, if the two results differ in kind (a shape that depends on values), if they may be views of an operand, or if they
-    are not made of numbers and arrays.
+    Return None if the two results differ in kind (a shape that depends on values), if they may be views of an operand, or if they
+    do not consist of numbers and arrays. Unit matrices are a third set, for functions that raise for both others.
     """
     found: list[tuple[Tree, list[Num]]] = []
     for sample in (_scattered, _ones, _unit):
         if found and (general or sample is _unit):
-            break  # unit matrices are for those that want a certain kind
+            break  # unit matrices are for functions that accept only certain matrices
         given = [sample(n) for n in nums]
         leaves: list[Any] = []
         try:
@@ -180,7 +182,7 @@ def _asked(fn: Callable[..., Any], args: Tree, names: Sequence[str], nums: Seque
 
 
 def _share(leaves: Sequence[Any], given: Sequence[Any]) -> bool:
-    """May arrays of a result be views of the operands, or of each other?"""
+    """May arrays of the result be views of the operands, or of each other?"""
     arrays = [v for v in leaves if isinstance(v, np.ndarray)]
     others = [[*(g for g in given if isinstance(g, np.ndarray)), *arrays[:k]] for k in range(len(arrays))]
     return any(np.may_share_memory(v, w) for v, rest in zip(arrays, others, strict=True) for w in rest)
@@ -195,13 +197,13 @@ def _ones(num: Num) -> Any:
 
 
 def _scattered(num: Num) -> Any:
-    """Values that differ, none of them integral if it can be, with no pattern in them; truths of both kinds."""
+    """Make distinct values without a pattern, not integral where the dtype allows it; bools of both values."""
     values = (np.sin(np.arange(1, _size(num) + 1) * 12.9898) * 43758.5453 % 5).reshape(num.shape)
     return _given(num, np.arange(values.size).reshape(num.shape) % 2 == 1 if num.dtype == BOOL else values.astype(num.dtype))
 
 
 def _unit(num: Num) -> Any:
-    """Unit matrices."""
+    """Make unit matrices."""
     return _given(num, np.broadcast_to(np.eye(num.shape[-2], num.shape[-1]), num.shape).astype(num.dtype)) if len(num.shape) > 1 else _ones(num)
 
 
@@ -219,9 +221,9 @@ def _tree(value: Any, leaves: list[Any]) -> Tree | None:
 
 
 class Lent:
-    """A primitive of the user's own, for the program to call: with arrays that are copies, for whoever keeps one, and read-only.
+    """A user-defined primitive, as the program calls it: with arrays that are read-only copies, because the primitive may keep them.
 
-    Arrays and tuples that it gives have to be its own: where others hold one, too, the program gives up, and Python says which one it is.
+    Arrays and tuples in its result must not be referenced elsewhere: otherwise the program gives up, because only Python knows which object it is.
     """
 
     def __init__(self, fn: Callable[..., Any], tree: Tree) -> None:
@@ -235,12 +237,14 @@ class Lent:
         return found[0]
 
 
-#: How many hold what is in a list or in a tuple alone, as ``sys.getrefcount`` counts.
+#: Result of ``sys.getrefcount`` for an object that is referenced by one list or tuple only.
 HELD: Final = 2
 
 
 def is_own(holder: Any, at: int, tree: Tree) -> bool:
-    """Is this part of a result new, with all that is in it?  No variable may hold it while those that do are counted."""
+    """Is this part of a result, with everything in it, new and not referenced elsewhere? No variable may hold it while its references are
+    counted.
+    """
     if tree[0] == "known" or not isinstance(holder[at], np.ndarray | tuple):
         return True
     if sys.getrefcount(holder[at]) > HELD:
@@ -262,12 +266,12 @@ def _copied(value: Any) -> Any:
 
 
 def _varies(kind: AbstractValue) -> bool:
-    """May it be of one type or another, as it happens?"""
+    """Is the type, or the type of a part, a union?"""
     return isinstance(kind, Union) or (isinstance(kind, Partial) and any(map(_varies, kind.parts)))
 
 
 def is_hostable(callee: Any, op: Op | None) -> bool:
-    """May the host do this call at any time, any number of times, with copies of its arguments?"""
+    """May the host do this call at any time, any number of times, and with copies of its arguments?"""
     if op is None or _varies(op.type):
         return False
     if isinstance(callee, Kept):
@@ -288,7 +292,7 @@ def is_hostable(callee: Any, op: Op | None) -> bool:
 
 
 def attempt(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand], op: Op | None, general: bool = False) -> Operand | None:
-    """The call as one that the host does, if it can be."""
+    """Emit the call as one that the host does, or return None if it cannot be done there."""
     if not is_hostable(callee, op):
         return None
     values: list[Val] = []
@@ -304,7 +308,7 @@ def attempt(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand]
 
 
 def _operand(low: L, operand: Operand, values: list[Val]) -> Tree | None:
-    """Where an operand stands among the arguments."""
+    """Return the place of an operand among the arguments, and collect its values; None if it cannot be passed to the host."""
     if isinstance(operand, Struct):
         parts = [_operand(low, p, values) for p in operand.parts]
         return None if None in parts or operand.callee not in _CONTAINERS else ("build", operand.callee, tuple(parts))
@@ -319,7 +323,7 @@ def _operand(low: L, operand: Operand, values: list[Val]) -> Tree | None:
 
 
 def call(low: L, fn: Callable[..., Any], args: Tree, names: Sequence[str], values: Sequence[Val], tree: Tree, results: Sequence[Num]) -> Operand:
-    """Emit a call by the host whose result is known to be this."""
+    """Emit a call by the host whose result has the structure ``tree`` and the leaves ``results``."""
     callback = HostCall(fn, args, names, [v.num for v in values], tree, results)
     callback.failures = low.failures
     low.callbacks.append(callback)
@@ -338,7 +342,7 @@ def rebuilt(tree: Tree, leaves: Sequence[Val]) -> Operand:
 
 
 def only_hosted(worked: int, hosted: Sequence[Any]) -> None:
-    """A program that does nothing itself costs more than Python."""
+    """Raise ``NotLowerable`` if the host does all of the work: a program that does nothing itself costs more than Python."""
     if hosted and not worked:
         raise NotLowerable("all of its work is done by functions that XLA does not have", hosted[0].location if hosted[0] is not None else None)
 

@@ -1,13 +1,13 @@
-"""What compiled code does besides computing: calls of the host that somebody can see, in order.
+"""Side effects of compiled code: visible calls of the host, done in program order.
 
-An *act* (``print``, logging, a write to a stream, a look at the clock, a random number) becomes a callback, ordered by a
-token.  Its operands are put together by the host: numbers of the program, known objects, containers and texts of them.
+An *act* (``print``, logging, a write to a stream, a read of the clock, a random number) becomes a callback, ordered by a
+token.  Its operands are built by the host: numbers of the program, known objects, and containers and strings made of them.
 
-**A call that is given up after an act** is done again by Python, and what has been done is not done twice: a run keeps a
-record of its acts, and in the residual that does the call again each act first asks the record (:class:`Log`).  The
-first ones are answered from it, exceptions too; what comes behind its end happens.  Where Python takes another way than
-the program did (a decision hung on the last bit of a float) and comes to another act than the record has next, the rest of
-the record is let go, and from there on acts happen.
+**A call that is given up after an act** is done again by Python, and no act is done twice: a run keeps a
+record of its acts, and in the residual that does the call again each act first consults the record (:class:`Log`).  The
+recorded acts are answered from it, including their exceptions; later acts are done.  Python may take another path than
+the program did (if a decision depends on the last bit of a float), and reach another act than the next one of the record. Then the rest of
+the record is dropped, and all further acts are done.
 """
 
 import functools
@@ -37,11 +37,11 @@ Tree = tuple[Any, ...]
 
 
 class Redo(Exception):
-    """What an act is given can't be made: Python does the call, and raises what there is to raise."""
+    """Raised where an act fails, or its arguments cannot be built: Python does the call again, and raises the exception."""
 
 
 class Act:
-    """A callback that does what an op does, and records it.  ``result``: what it gives to the program, if anything."""
+    """A callback that does what an op does, and records it. ``result``: the type of the result that it returns to the program, if any."""
 
     def __init__(
         self, fn: Callable[..., Any], args: Sequence[Tree], names: Sequence[str], nums: Sequence[Num], result: Num | None = None, site: Location | None = None
@@ -86,7 +86,9 @@ class Act:
 
 
 class Reread:
-    """A callback that reads something of the environment again: is it what it was?  Where acts may change that, it is recorded as one."""
+    """A callback that reads something of the environment again, and returns whether it has changed. Where acts may change it, the read is
+    recorded as an act.
+    """
 
     def __init__(self, fn: Callable[..., Any], args: Sequence[Any], found: Any, site: Location | None, record: Record | None) -> None:
         self.fn = fn
@@ -107,7 +109,7 @@ class Reread:
 
 
 def _made(tree: Tree, given: Sequence[Any], built: dict[object, Any]) -> Any:
-    """An operand, of the numbers that the program has given."""
+    """Build an operand from the numbers that the program has passed."""
     match tree:
         case ("leaf", at):
             return given[at]
@@ -126,7 +128,7 @@ def _made(tree: Tree, given: Sequence[Any], built: dict[object, Any]) -> Any:
 
 @functools.lru_cache(maxsize=256)
 def safely(callee: Callable[..., Any]) -> Callable[..., Any]:
-    """callee, for a part of the result: what it raises is raised by Python, on the line where it stands."""
+    """Wrap ``callee``, which builds a part of the result: an exception becomes ``Redo``, and Python raises it again on its own line."""
 
     def made(*parts: Any) -> Any:
         try:
@@ -139,7 +141,7 @@ def safely(callee: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def guarded(enter: Callable[..., Any], record: Record, log: "Log") -> Callable[..., Any]:
-    """The way into a program that acts: one call at a time, and what a call that was given up has done goes to the log."""
+    """Wrap the entry of a program that has side effects: one call at a time, and the acts of a call that was given up go to the log."""
     lock = threading.Lock()
 
     def call(*leaves: Any) -> Any:
@@ -164,14 +166,14 @@ def guarded(enter: Callable[..., Any], record: Record, log: "Log") -> Callable[.
     return call
 
 
-# ------------------------------------------------------------------------------------------------- when it is done again
+# ------------------------------------------------------------------------------------------------- while Python does the call again
 
 
 class Log(threading.local):
-    """What has been done of a call that is done again: asked by each act of the residual, in order.
+    """The acts that are already done when Python does a call again. Each act of the residual asks for its answer, in order.
 
-    ``apart``: the residual is of another trace than the program, in which other calls may be written out: of an act's place only the
-    line that it stands in counts, and not whence it was called.
+    ``apart``: the residual comes from another trace than the program, in which other calls may be inlined. Of an act's location only the
+    line is compared then, not the call stack.
     """
 
     def __init__(self, apart: bool = False) -> None:
@@ -180,12 +182,12 @@ class Log(threading.local):
         self.at = 0
 
     def begin(self, record: Sequence[Done]) -> None:
-        """From now on the acts of this thread are these, as far as they go."""
+        """Set the acts of this thread that are already done."""
         self.done = list(record)
         self.at = 0
 
     def once(self, again: Callable[..., Any]) -> Callable[..., Any]:
-        """The function that does a call again; then the log is empty."""
+        """Wrap the function that does a call again: empty the log afterwards."""
 
         def call(*args: Any) -> Any:
             try:
@@ -196,7 +198,7 @@ class Log(threading.local):
         return call
 
     def answer(self, site: Location | None) -> Done | None:
-        """What an act at this place did, if it is the one that was done next."""
+        """Return the next act of the log if it was done at this place. Otherwise return None, and drop the rest of the log."""
         if self.at >= len(self.done):
             return None
         found = self.done[self.at]
@@ -209,7 +211,7 @@ class Log(threading.local):
 
 
 def logged(fn: Callable[..., Any], site: Location | None, log: Log) -> Callable[..., Any]:
-    """fn, where the call is done again: what has been done is not done twice."""
+    """Wrap ``fn`` for the residual that does a call again: an act that is already done is answered from the log."""
 
     def act(*args: Any, **kwargs: Any) -> Any:
         if log.done:
@@ -228,12 +230,12 @@ def logged(fn: Callable[..., Any], site: Location | None, log: Log) -> Callable[
 
 
 def _hidden(code: types.CodeType) -> types.CodeType:
-    """Code that tracebacks leave out, as all of hovis itself."""
+    """Return the code with a file name that tracebacks leave out, as for all code of hovis."""
     return code.replace(co_filename=f"{PACKAGE}acting")
 
 
 def with_log(function: Function, log: Log) -> Function:
-    """The function, its acts (and those of all that it reaches) answered from the log first."""
+    """Copy the function, and let its acts (and those of all functions that it reaches) be answered from the log first."""
     made = copy(function)
     reads, own = rereads(made), variables(made)
     for one in callees(made):
@@ -243,12 +245,12 @@ def with_log(function: Function, log: Log) -> Function:
 
 
 def rereads(function: Function) -> bool:
-    """May something of the environment be another behind an act of a function?  Then what is read of it is recorded as well."""
+    """May an act of the function change the environment? If it may, reads of the environment are recorded as well."""
     return any(is_open(op) for one in callees(function) for op in one.ops())
 
 
 def log_op(op: Op, log: Log, reads: bool = False) -> None:
-    """Let one act ask the log first; reads: or a read of the environment."""
+    """Let an act ask the log first. ``reads``: let a read of the environment do this, too."""
     if not callable(op.callee) or isinstance(op.callee, Function):
         return
     read = is_in(op.callee, ENVIRONMENT)

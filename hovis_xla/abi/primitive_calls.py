@@ -1,9 +1,9 @@
-"""Primitives of the user's own that are called in their turn, with arrays that they may store into, and results made of several parts.
+"""User-defined primitives that are called in program order, with arrays that they may store into, and results of several parts.
 
-A primitive is given copies.  What it stores into one is stored into the array of the program behind the call.  An array of the caller's
-that it may keep it is given itself, and what it gives of its arguments is the program's array.  Where it may reach arrays
-of the caller's by other ways than its arguments, these are made what the program has made of them so far before it is called, and read
-again behind it; a call that is given up finds them as they were.
+A primitive is passed copies.  What it stores into a copy is stored into the array of the program after the call.  An array of the caller
+that it may keep is passed itself, and an argument that it returns becomes the program's array.  If it may reach arrays of the caller in
+other ways than through its arguments, their contents are updated from the program before the call, and read
+again after it; if the call of the program is given up, they are restored.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,13 +31,15 @@ from hovis_xla.emit.values import ARRAY, EITHER, Known, NotLowerable, Num, OneOf
 #: Lowering
 L = Any
 
-#: What somebody else might have, or might change.
+#: Constructors of objects that the primitive might change or keep.
 _CHANGEABLE = (operations.make_list, operations.make_dict, operations.make_set, operations.make_object)
 
 
 @dataclass(slots=True)
 class Around:
-    """An array of the caller's: an argument, by its number, or a constant; what it is; does the program bring what it has become?"""
+    """An array of the caller. ``owner``: an argument, by its number, or a constant; ``num``: its type; ``brought``: does the program pass its
+    present content?
+    """
 
     owner: Any
     num: Num
@@ -47,11 +49,12 @@ class Around:
 class Deed(Act):
     """A callback that calls a primitive.
 
-    tree     what it gives to the program, of ``results``; None: nothing
+    tree     the structure of the result that is passed to the program, with leaves of the types ``results``; None: no result
     own      the leaves that are given away, or stored into
-    stored   the arguments of which the program is given what they are then
-    around   arrays of the caller's that it may reach
-    callers  the arguments that are the caller's own arrays, by the numbers of these; itself: the argument that it gives
+    stored   the arguments whose contents after the call are passed to the program
+    around   arrays of the caller that it may reach
+    callers  the arguments that are the caller's own arrays, with the numbers of the caller's arguments
+    itself   the argument that it returns
     """
 
     def __init__(
@@ -94,7 +97,7 @@ class Deed(Act):
         return token, *leaves, *[plain[k] for k in self.stored], *reached
 
     def _reached(self, contents: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
-        """The caller's arrays, as the program has made them."""
+        """Return the caller's arrays, updated to the contents that the program has computed."""
         brought = iter(contents)
         found: list[np.ndarray[Any, Any]] = []
         for one in self.around:
@@ -115,7 +118,7 @@ class Deed(Act):
         self, value: Any, error: BaseException | None, plain: Sequence[Any], reached: Sequence[np.ndarray[Any, Any]],
         before: Sequence[np.ndarray[Any, Any]], fits: bool = False,
     ) -> None:  # fmt: skip
-        """What has been done; where the program can't go on, Python does the call again."""
+        """Record what has been done; raise ``Redo`` where the program cannot continue, and Python does the call again."""
         changed = [(array, array.copy()) for array, was in zip(reached, before, strict=True) if array.tobytes() != was.tobytes()]
         trace = None if error is None or error.__traceback__ is None else error.__traceback__.tb_next  # without this callback
         itself = self.itself if error is None and self.itself is not None and value is plain[self.itself] else None
@@ -129,7 +132,7 @@ class Deed(Act):
 
 
 def act(low: L, op: Op, args: list[Operand]) -> Operand:
-    """The call of a primitive by the host, in its turn."""
+    """Emit a call of a primitive by the host, in program order."""
     callee = cast(Kept, op.callee)
     name = callee.__qualname__
     conduct = conduct_of(op) or Conduct()
@@ -162,7 +165,7 @@ def act(low: L, op: Op, args: list[Operand]) -> Operand:
 
 
 def _around(low: L) -> tuple[list[tuple[Around, Memory]], list[T]]:
-    """The caller's arrays, and what the program has made of them."""
+    """Return the caller's arrays, and the contents of those that the program has changed."""
     found: list[tuple[Around, Memory]] = []
     contents: list[T] = []
     for location, before in list(low.memory.bottom.items()):
@@ -175,13 +178,13 @@ def _around(low: L) -> tuple[list[tuple[Around, Memory]], list[T]]:
 
 
 def _check_kept(low: L, op: Op, args: Sequence[Operand], conduct: Conduct, name: str, callers: Mapping[int, int]) -> None:
-    """Refuse a call after which the primitive might have an array that the program has, too."""
+    """Refuse a call after which the primitive might share an array with the program. Raises ``NotLowerable``."""
     for k, where in conduct.kept.items():
         given = op.args[k]
         if k in callers:
             continue
         if isinstance(args[k], Known | Val) and not is_array(args[k]) and not isinstance(getattr(args[k], "value", None), np.ndarray):
-            continue  # a number, whatever was known of it
+            continue  # a number, whether it is known or not
         if not is_array(args[k]):
             raise NotLowerable(f"{name} may keep, or change, what is in its argument {k + 1}{_at(where)}")
         if not (isinstance(given, Op) and not may_share(given) and _is_for(given, op, low)):
@@ -194,13 +197,13 @@ def _check_kept(low: L, op: Op, args: Sequence[Operand], conduct: Conduct, name:
 
 
 def _callers(operand: Operand) -> int | None:
-    """The number of the argument that is this very array."""
+    """Return the number of the argument that is this very array, or None."""
     place = operand.place if isinstance(operand, Val) and operand.num.kind == ARRAY else None
     return place.location.owner if place is not None and place.own and not place.steps and isinstance(place.location.owner, int) else None
 
 
 def _is_for(given: Op, op: Op, low: L) -> bool:
-    """Is a value made for this op alone, each time?"""
+    """Is the value ``given`` made for ``op`` alone: in the same block, and without another use?"""
     together = any(given in block.ops and op in block.all_ops() for block in low.scope.order)
     return together and sum(value is given for block in low.scope.order for value in operands(block)) == 1
 
@@ -217,7 +220,7 @@ def _stored(args: Sequence[Operand], k: int, name: str) -> Any:
 
 
 def _tree(operand: Operand, leaves: list[Val], low: L, name: str) -> Tree:
-    """How the host puts an argument together."""
+    """Return how the host builds an argument, and collect its values. Raises ``NotLowerable`` if the primitive might change or keep it."""
     if isinstance(operand, Struct):
         if operand.callee in _CHANGEABLE:
             raise NotLowerable(f"{name} is given a {operand.callee.__name__.removeprefix('make_')}, which it might change or keep")

@@ -1,4 +1,4 @@
-"""What a primitive of the user's own gives, as far as it can be told before it is called."""
+"""The structure and the types of the result of a user-defined primitive, as far as they are known before it is called."""
 
 import contextlib
 from collections.abc import Sequence
@@ -14,15 +14,17 @@ from hovis.transforms.rule_tracing import watched
 from hovis_xla.analysis.primitive_effects import as_is
 from hovis_xla.emit.values import ARRAY, Known, Num, Operand, Val, abstract, num_of_type, num_of_value
 
-#: How a result is put together: ``("leaf", k)``, ``("known", value)``, ``("build", class, parts)``.
+#: How a result is built: ``("leaf", k)``, ``("known", value)``, ``("build", class, parts)``.
 Tree = tuple[Any, ...]
 
-#: A result has so many parts at most.
+#: Maximum number of parts of a result.
 MOST_PARTS = 64
 
 
 def promised(primitive: Kept, args: Sequence[Operand], op: Op) -> tuple[Tree, list[Num]] | None:
-    """What a primitive of the user's own gives for operands like these: what is said of it, else what tracing it tells."""
+    """Find the structure and the types of the result of a user-defined primitive for these operands: as declared, or else by tracing it. Return
+    None if they are unknown.
+    """
     leaves: list[Num] = []
     tree = _of_type(op.type, op.dims, leaves)
     if tree is None and all(isinstance(a, Known | Val) for a in args):
@@ -44,7 +46,7 @@ def _as_parameter(operand: Known | Val) -> Const | Param:
 
 
 def _guessed(function: Function) -> dict[Any, AbstractValue]:
-    """The types of numbers of which only the environment tells: what it holds now.  (What comes is looked at when it does.)"""
+    """Guess the types of numbers that only the environment determines, from what it holds now. (Results are checked at run time.)"""
     found: dict[Any, AbstractValue] = {}
     for block in as_is(function):
         for op in block.all_ops():
@@ -62,7 +64,7 @@ def _guessed(function: Function) -> dict[Any, AbstractValue]:
 
 
 def _of_value(value: Any, leaves: list[Num], guessed: dict[Any, AbstractValue]) -> Tree | None:
-    """How a value of a trace is put together."""
+    """Return how a value of a trace is built, and collect its leaves; None if its type does not tell."""
     if isinstance(value, Op) and value.callee is operations.make_tuple:
         parts = [_of_value(part, leaves, guessed) for part in value.args]
         return None if None in parts else ("build", tuple, tuple(parts))
@@ -72,7 +74,7 @@ def _of_value(value: Any, leaves: list[Num], guessed: dict[Any, AbstractValue]) 
 
 
 def _of_type(kind: AbstractValue, dims: Any, leaves: list[Num]) -> Tree | None:
-    """How a value of a type is put together; None if the type does not tell."""
+    """Return how a value of a type is built, and collect its leaves; None if the type does not tell."""
     if isinstance(kind, Partial) and kind.cls is tuple:
         parts = [_of_type(part, None, leaves) for part in kind.parts]
         return None if None in parts else ("build", tuple, tuple(parts))

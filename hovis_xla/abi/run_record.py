@@ -1,4 +1,4 @@
-"""What a run has done that can be seen from outside."""
+"""A record of the visible side effects of a run."""
 
 from collections.abc import Sequence
 from types import TracebackType
@@ -10,9 +10,9 @@ from hovis.ir.model import Location
 
 
 class Done(NamedTuple):
-    """An act that has been done: where, what it gave or raised, and what it stored into arguments and other arrays of the caller's.
+    """An act that has been done: its place, its result or exception, and what it stored into arguments and other arrays of the caller.
 
-    itself: it gave this argument.
+    itself: the number of the argument that it returned, if it returned one.
     """
 
     site: Location | None
@@ -25,7 +25,7 @@ class Done(NamedTuple):
 
 
 class Record(list[Done]):
-    """What a run has done that can be seen from outside, its leaves, and what was in arrays of the caller's before it was told to others."""
+    """The visible side effects of a run, its leaves, and the contents of the caller's arrays before they were shown to others."""
 
     __slots__ = ("before", "leaves")
 
@@ -35,18 +35,18 @@ class Record(list[Done]):
         self.before: dict[int, tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = {}
 
     def begin(self, leaves: tuple[Any, ...]) -> None:
-        """A run begins, or has ended."""
+        """Clear the record, as a run begins or has ended."""
         del self[:]
         self.leaves = leaves
         self.before.clear()
 
     def saves(self, array: np.ndarray[Any, Any]) -> None:
-        """Keep what is in an array, for a run that is given up."""
+        """Save the content of an array, for a run that is given up."""
         if id(array) not in self.before:
             self.before[id(array)] = array, array.copy()
 
     def undo(self) -> None:
-        """The arrays are what they were."""
+        """Restore the saved contents of the arrays."""
         for array, was in self.before.values():
             if array.flags.writeable:
                 array[...] = was

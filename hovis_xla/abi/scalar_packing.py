@@ -1,8 +1,8 @@
-"""All scalars of a call in one array of words, on the way in and on the way out.
+"""Packing of all scalars of a call into one array of words, for inputs and for outputs.
 
 Each input and each output of a program costs about two microseconds; ``struct`` packs a dozen scalars in a fifth of one.
-:func:`packed` puts a ``main`` in front of a module that takes the words apart, calls the program, and makes words of what
-it gives.  A scalar is one word of 64 bits, a complex number two; arrays of one dimension or more are passed as they are.
+:func:`packed` adds a ``main`` to a module, which unpacks the words, calls the program, and packs its
+results into words.  A scalar takes one word of 64 bits, a complex number two; arrays of one dimension or more are passed as they are.
 """
 
 from collections.abc import Sequence
@@ -16,42 +16,42 @@ from hovis_xla.emit.values import BOOL, INT64, Num
 from hovis_xla.jaxlib.adapter import context, func, ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 
-#: How ``struct`` writes a scalar of a kind and size into a word, or into two.
+#: The ``struct`` format that puts a scalar of this kind and size into one word, or into two.
 FORMATS: Final = {
     "b1": "?7x", "i1": "b7x", "u1": "B7x", "i2": "h6x", "u2": "H6x", "i4": "i4x", "u4": "I4x", "i8": "q", "u8": "Q",
     "f2": "e6x", "f4": "f4x", "f8": "d", "c8": "f4xf4x", "c16": "dd",
 }  # fmt: skip
 
-#: Types of XLA as wide as those that it takes apart.
+#: The integer type of each size, whose bits are reinterpreted.
 _SIGNED: Final = {size: np.dtype(f"i{size}") for size in (1, 2, 4, 8)}
 
 Shape = tuple[tuple[int, ...], Any]
 
 
 def is_scalar(num: Num) -> bool:
-    """Does it travel as a word?"""
+    """Is the value passed as a word (or two)?"""
     return not num.shape
 
 
 def words(nums: Sequence[Num]) -> int:
-    """How many words the scalars of these are."""
+    """Return the number of words that the scalars of ``nums`` take."""
     return sum(2 if n.dtype.kind == "c" else 1 for n in nums if is_scalar(n))
 
 
 def layout(nums: Sequence[Num]) -> str:
-    """The scalars of these, for ``struct``."""
+    """Return the ``struct`` format of the scalars of ``nums``."""
     return "<" + "".join(FORMATS[f"{n.dtype.kind}{n.dtype.itemsize}"] for n in nums if is_scalar(n))
 
 
 def interface(nums: Sequence[Num]) -> list[Shape]:
-    """What a packed program takes or gives for these: the words, if there are any, then the arrays."""
+    """Return the shapes and dtypes of the inputs or outputs of a packed program: the words, if there are any, then the arrays."""
     count = words(nums)
     head: list[Shape] = [((count,), INT64)] if count else []
     return head + [(n.shape, n.dtype) for n in nums if not is_scalar(n)]
 
 
 def packed(module: Any, inputs: Sequence[Num], outputs: Sequence[Num]) -> Any:
-    """A module whose ``main`` takes and gives words and arrays, around what is ``main`` in this one."""
+    """Build a module whose ``main`` takes and returns words and arrays, and calls what was ``main`` in ``module``."""
     with context(), ir.Location.unknown(context()):
         made = ir.Module.create()
         made.operation.attributes["sym_name"] = module.operation.attributes["sym_name"]
@@ -73,7 +73,7 @@ def packed(module: Any, inputs: Sequence[Num], outputs: Sequence[Num]) -> Any:
 
 
 def _apart(arguments: list[Any], nums: Sequence[Num]) -> list[Any]:
-    """The inputs of the program, out of the words and the arrays."""
+    """Unpack the inputs of the program from the words and the arrays."""
     head = T(arguments.pop(0), INT64, (words(nums),)) if words(nums) else None
     arrays, place, found = iter(arguments), 0, []
     for num in nums:
@@ -97,14 +97,14 @@ def _scalar(taken: list[T], dtype: Any) -> T:
 
 
 def _bits(x: T, dtype: Any) -> T:
-    """The same bits as another type of this size."""
+    """Reinterpret the bits as another type of the same size."""
     if x.dtype == dtype:
         return x
     return T(hlo.bitcast_convert(ir.RankedTensorType.get(x.shape, element_type(dtype)), x.ir), dtype, x.shape)
 
 
 def _together(results: list[Any], nums: Sequence[Num]) -> list[Any]:
-    """The words and the arrays, out of the outputs of the program."""
+    """Pack the outputs of the program into the words and the arrays."""
     scalars: list[T] = []
     arrays = []
     for value, num in zip(results, nums, strict=True):

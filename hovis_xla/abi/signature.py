@@ -1,4 +1,4 @@
-"""What the host has to know of a lowered Function: what goes in, what comes out, and how the result is put together."""
+"""Interface of a lowered Function, as the host needs it: inputs, outputs, and how the result is built."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,9 +16,9 @@ from hovis_xla.emit.values import Num, Owned
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """How a result is put together: ``tree`` of leaves (numbers of outputs), constants, arguments and builders.
+    """How a result is built: a ``tree`` of leaves (numbers of outputs), constants, arguments and constructors.
 
-    ``owners`` says of which inputs each leaf may be the very object; ``sources`` where each comes from: ("out", output), or
+    ``owners``: for each leaf, the inputs that it may be identical to. ``sources``: where each leaf comes from: ("out", output), or
     ("view", ("out", output) or ("caller", argument or constant), place, outputs with its starts).
     """
 
@@ -31,7 +31,9 @@ class Template:
 
 @dataclass(slots=True)
 class Tape:
-    """A tape of which nobody knows how many slots it takes: how many it has, their size, and the output that says how many it would take."""
+    """A tape whose required number of slots is unknown: the number of its slots, their size, and the output that says how many slots it would
+    take.
+    """
 
     number: int
     slots: int
@@ -41,7 +43,7 @@ class Tape:
 
 @dataclass(slots=True)
 class Lowered:
-    """A module and what the host has to know of it."""
+    """A lowered module, with the information that the host needs to call it."""
 
     module: Any
     inputs: list[Num]
@@ -54,34 +56,34 @@ class Lowered:
     callbacks: list[Callable[..., Any]]
     failures: list[BaseException] = field(default_factory=list)
     environment: list[tuple[Callable[..., Any], tuple[Any, ...], object]] = field(default_factory=list)
-    #: calls that the host does: what is called, and where
+    #: calls that the host does: the callee, and the location
     hosted: list[str] = field(default_factory=list)
     #: is it for small ints only (``integer_ranges.SMALL``)?
     narrow: bool = False
-    #: outputs that are what arguments (by number) and constants have become; arguments that have to be in C order
+    #: outputs with the new contents of arguments (by number) and constants; below, the arguments that have to be in C order
     written: list[tuple[int, Any]] = field(default_factory=list)
     contiguous: list[int] = field(default_factory=list)
-    #: arguments and constants that something is stored into, if only what is there already, or nothing: they have to be writeable
+    #: arguments and constants that have to be writeable, because there are stores into them, even if these change nothing
     into: list[Any] = field(default_factory=list)
-    #: pairs of arrays (as in ``written``) that are taken to be different objects
+    #: pairs of arrays (as in ``written``) that are assumed to be different objects
     apart: list[tuple[Any, Any]] = field(default_factory=list)
-    #: variables that outlive the call (``persistent_scalars``): inputs behind the leaves; outputs that are what they hold then
+    #: variables that outlive the call (``persistent_scalars``): inputs after the leaves; below, the outputs with their new values
     variables: list[Variable] = field(default_factory=list)
     kept: list[tuple[int, Variable]] = field(default_factory=list)
-    #: what its ops take
+    #: the estimated cost of its ops
     work: Work = field(default_factory=Work)
-    #: does it give up where it takes long (``compile_budget``)?
+    #: does it give up when it takes too long (``compile_budget``)?
     bounded: bool = False
-    #: what a run has done that can be seen from outside; None: it does no such thing
+    #: the record of the side effects of a run; None: there are none
     record: Record | None = None
-    #: may putting the result together raise?
+    #: may building the result raise?
     texts: bool = False
     #: tapes that may turn out to be too short (``capacity_retry``)
     tapes: list[Tape] = field(default_factory=list)
 
 
 class Keyed:
-    """A constant in a template: equal to another if it is the same constant."""
+    """A constant in a template; two are equal if they are the same constant."""
 
     __slots__ = ("key", "value")
 

@@ -1,4 +1,4 @@
-"""Analyses of Functions: loops and trip counts, ranges of integers, what is stored into, side effects."""
+"""Analyses of Functions: loops and trip counts, integer ranges, stored arrays, side effects."""
 
 from hovis.base import own_code
 

@@ -1,8 +1,8 @@
-"""Exceptions that are caught where they are raised: an error edge is a way on like any other.
+"""Exceptions that are caught where they are raised: compiled code follows their error edges like other edges.
 
-Compiled code knows of some calls when they raise, and which class.  Under a handler in the same function such a call is
-followed by a choice; all that is known of the exception is its class.  What a handler does besides can fail to be
-lowered: then it is given up there, and Python does the call.
+For some calls compiled code can determine when they raise, and an exception of which class.  If there is a handler in the same function,
+the call is followed by a branch; of the exception, only the class is known.  If a handler does anything else that cannot be
+lowered, the program gives up there, and Python does the call.
 """
 
 import builtins
@@ -16,7 +16,7 @@ from hovis_xla.analysis.loop_forest import Catching
 
 _MATH: Final = [fn for name, fn in vars(math).items() if callable(fn)]
 
-#: Calls of which it is known when they raise, and what.
+#: Callees for which it is known when they raise, and what.
 CATCHABLE: Final = frozenset({
     operator.truediv, operator.floordiv, operator.mod, operator.pow, builtins.divmod, builtins.pow, operator.getitem, int, *_MATH,
 })  # fmt: skip
@@ -32,7 +32,7 @@ def _is_catchable(callee: object) -> bool:
 def convert_exception_edges(function: Function) -> Function:
     """Turn exception edges that compiled code can decide into branches.
 
-    The function, with error edges that are followed where compiled code can know that they are taken.
+    Return a function in which compiled code follows the error edges of such calls; the function itself, if there are none.
     """
     if not any(isinstance(b.terminator, Invoke) and _is_catchable(b.terminator.op.callee) for b in function.blocks):
         return function

@@ -1,13 +1,13 @@
-"""Lists that grow: which are arrays in memory, with a number that says how many items there are.
+"""Lists that grow, represented as arrays in memory with a count of their items.
 
     out = []                          an array with room for some items, and 0
     while …: out.append((t, x))       an item is stored behind the last; 1 more
     return np.array(out)              what has been filled
 
-All that may be one list is one *class* (what edges connect, what functions that are written out are given); it has one memory, so
-that no list of a class may be needed any more when another one is made.  Items have to be of one kind: a number, an array of known
-shape, or a tuple of these.  How much room there is, the host learns as for tapes (``capacity_retry``): a call that needs more is done again by
-a program that has it.  What the operations do is in ``ops/memory/growable_lists``.
+All values that may be the same list form one *class*: values that are connected by edges, or as arguments and parameters of inlined functions.
+A class has one memory; therefore no list of a class may be live when another one is made.  Items have to be of one kind: a number, an
+array of known shape, or a tuple of these.  The host finds out how much room is needed as it does for tapes (``capacity_retry``): a call
+that needs more is done again by a program that has it.  The operations are in ``ops/memory/growable_lists``.
 """
 
 import operator
@@ -29,32 +29,33 @@ from hovis_xla.analysis.primitive_effects import AGAIN
 from hovis_xla.emit.block_slots import join_nums
 from hovis_xla.emit.values import ARRAY, EITHER, PYTHON, Num, either_of, num_of_type, num_of_value
 
-#: What changes a list, and in which argument an item is given to it.
+#: Calls that change a list, and the index of the argument that is an item, or None.
 GROWS: Final[Mapping[Any, int | None]] = {list.append: 1, list.insert: 2, list.pop: None, list.clear: None, list.sort: None, operator.setitem: 2}
-#: What looks at a list, and at nothing of it that is an object of its own.
+#: Calls that use a list, but do not make the objects in it visible elsewhere.
 _READS: Final = frozenset({len, operator.truth, operator.not_, bool, operations.drop, *GROWS})
 
-#: What has its operands in it.
+#: Calls that put their operands into a container.
 _HOLDING: Final = frozenset({operations.make_tuple, operations.make_list, list.append})
 
-#: A list has room for so many bytes of items at first, or at least for so many.
+#: Initial room of a list: this many bytes of items, but at least this many items.
 BYTES: Final = 1 << 12
 ITEMS: Final = 64
 
-#: What an item is: a number or an array, or the parts of a tuple.
+#: The type of an item: a number or an array, or the parts of a tuple.
 Item = Num | tuple[Any, ...]
-#: What is known of one as long as nothing is: it is seen when it is stored.
+#: An item type that is unknown so far: it is found when an item is stored.
 UNKNOWN: Final = Num("unknown", np.dtype(bool))
 
 
 @dataclass(eq=False)
 class Listing:
-    """What is known of a class of lists; called by the host with what is in memory, it makes the list.
+    """A class of lists that share one memory, and what is known of it. The host calls it with the content of that memory, and it builds the
+    list.
 
-    makes   the ops that make them
-    reel    where is noted for how many items there should have been room (``ops/memory/tapes``)
-    slots   for how many there is
-    memory  the number of items and the arrays that they are in, as places of a lowering
+    makes   the ops that make the lists
+    reel    where the number of items is recorded for which there should have been room (``ops/memory/tapes``)
+    slots   the number of items for which there is room
+    memory  the number of items, and the arrays that hold them, as places of a lowering
     """
 
     item: Item
@@ -68,22 +69,24 @@ class Listing:
         return _column(self.item, int(count), iter(memory))
 
     def room(self, slots: int) -> int:
-        """For how many items there is to be room, if at least for these."""
+        """Set and return the number of slots: at least ``slots``, and at least the initial room."""
         self.slots = max(slots, BYTES // max(1, self.size), ITEMS)
         return self.slots
 
     @property
     def size(self) -> int:
-        """The bytes of an item."""
+        """Number of bytes of an item."""
         return sum(num.dtype.itemsize * int(np.prod(num.shape)) for num in self.nums())
 
     def nums(self) -> list[Num]:
-        """What is in the arrays that hold the items, one after the other; of a number that is Python's or NumPy's, whose it is as well."""
+        """Return the types of the arrays that hold the items, part by part. A number that is either Python's or NumPy's has a second array, of
+        bools that say which.
+        """
         return list(_nums(self.item))
 
     @property
     def is_known(self) -> bool:
-        """Is it known of what kind items are?"""
+        """Is the type of the items known?"""
         return _is_known(self.item)
 
     @property
@@ -93,7 +96,7 @@ class Listing:
 
 @dataclass(frozen=True, eq=False)
 class AsTuple:
-    """What makes a tuple of what a list holds."""
+    """Builds a tuple of the items of a list."""
 
     listing: Listing
     __name__ = "a tuple"
@@ -124,11 +127,11 @@ def _column(item: Item, count: int, memory: Iterator[Any]) -> list[Any]:
     return [row.copy() for row in values] if item.shape else list(values)
 
 
-# ------------------------------------------------------------------------------------------------- which lists
+# ------------------------------------------------------------------------------------------------- finding the lists
 
 
 class ItemsSeen(Exception):
-    """Lowering has come to what is put into lists of whose items nothing was known: it begins again, and knows."""
+    """Raised when lowering finds the type of items that are stored into lists whose item type was unknown; lowering begins again with that type."""
 
     def __init__(self, listing: Listing, item: Item) -> None:
         super().__init__()
@@ -136,10 +139,10 @@ class ItemsSeen(Exception):
 
 
 def listings(function: Function, reel: Callable[[], Any], seen: Mapping[Op, Item]) -> dict[Op, Listing]:
-    """The lists of a Function (and of those it calls) that grow, by the ops that make them.
+    """Find the lists of a Function (and of its callees) that grow, by the ops that make them.
 
-    reel    gives each class its own
-    seen    what items are where types do not tell
+    reel    function that gives each class its own reel
+    seen    the types of items, where the types of the values do not tell
     """
     if not any(op.callee is list.append for one in callees(function) for op in one.ops()):
         return {}
@@ -156,7 +159,7 @@ def listings(function: Function, reel: Callable[[], Any], seen: Mapping[Op, Item
 
 
 class _Program:
-    """A Function and those that it calls, as far as they are lowered."""
+    """A Function and its callees, as far as they are lowered."""
 
     def __init__(self, function: Function, seen: Mapping[Op, Item]) -> None:
         self.seen = seen
@@ -165,7 +168,7 @@ class _Program:
         self.ops = [op for block in self.blocks for op in body_ops(block)]
 
     def classes(self) -> list[set[Any]]:
-        """What may be one list, for each list that grows."""
+        """Return, for each list that grows, the set of values that may be the same list."""
         near: dict[Any, set[Any]] = {}
         for param, arg in self._copies():
             near.setdefault(param, set()).add(arg)
@@ -190,10 +193,12 @@ class _Program:
             if isinstance(op.callee, Function):
                 yield from zip(op.callee.params, op.args, strict=False)
             elif op.callee is operations.arrange:
-                yield op, op.args[1]  # it puts a list in order that nobody needs any more
+                yield op, op.args[1]  # it reorders a list that has no other use
 
     def listing(self, members: set[Any], makes: Sequence[Op]) -> Listing | None:
-        """What is known of a class, if all that is put into it is of one kind, and there is one such list at a time."""
+        """Return the Listing of a class, or None if its items differ in type, if two of its lists may be live at once, or if others may see
+        arrays that it holds.
+        """
         if not self._one_at_a_time(members, makes):
             return None
         given = [(op, op.args[at]) for op in self.ops if _hashable(op.callee) and (at := GROWS.get(op.callee)) and op.args[0] in members]
@@ -209,7 +214,7 @@ class _Program:
         return listing
 
     def _one_at_a_time(self, members: set[Any], makes: Sequence[Op]) -> bool:
-        """Is no list of the class needed any more when another one is made?  Then they can have one memory."""
+        """Is no list of the class live when another one is made? If so, they can share one memory."""
         home = next(one for one, blocks in self.functions.items() if any(makes[0] in block.ops for block in blocks))
         order = reachable(home)
         live = live_in(order, {op for block in order for op in block.all_ops()})
@@ -227,12 +232,12 @@ class _Program:
         return not left
 
     def _escapes(self, members: set[Any]) -> bool:
-        """May anybody get to see the very objects that are in a list?"""
+        """May the objects in a list become visible elsewhere?"""
         inside = any(not _reads_only(op) and any(a in members for a in op.operands()) for op in self.ops)
         return inside or any(a in members for block in self.blocks for a in terminator_operands(block))
 
     def _is_fresh(self, value: Any, at: Op) -> bool:
-        """Is an item made anew each time it is put into a list, and known to nobody else?"""
+        """Is the item made again each time it is put into a list, and referenced nowhere else?"""
         if isinstance(value, Op) and value.callee is operations.make_tuple:
             return all(_is_number(part) or self._is_fresh(part, value) for part in value.args)
         if not isinstance(value, Op) or is_sharing(value) or not any(value in block.ops and at in block.ops for block in self.blocks):
@@ -243,7 +248,7 @@ class _Program:
 
 
 def _followed(function: Function) -> list[Block]:
-    """The blocks that lowering comes to: what the environment holds is taken for granted."""
+    """Return the blocks that lowering reaches, assuming that the environment does not change."""
     found, todo = [function.blocks[0]], [function.blocks[0]]
     while todo:
         block = todo.pop()
@@ -262,7 +267,7 @@ def _ways(block: Block) -> list[Edge]:
 
 
 def item_of(value: Any) -> Item | None:
-    """What a value is as an item."""
+    """Return the type of a value as a list item: UNKNOWN if nothing is known of it, None if it cannot be an item."""
     if isinstance(value, Const) and is_a(value.value, tuple) and value.value:
         parts = [item_of(Const(part)) for part in value.value]
     elif isinstance(value, Op) and value.callee is operations.make_tuple and value.args:
@@ -281,7 +286,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _joined(a: Item | None, b: Item | None) -> Item | None:
-    """What is one or the other."""
+    """Join two item types; None if there is no join."""
     if a is UNKNOWN or b is UNKNOWN:
         return b if a is UNKNOWN else a
     if isinstance(a, Num) and isinstance(b, Num):
@@ -299,7 +304,7 @@ def _is_known(item: Item) -> bool:
 def _reads_only(op: Op) -> bool:
     callee: Any = op.callee
     if isinstance(callee, Function):
-        return True  # what that does with it is looked at by itself
+        return True  # the uses in its body are examined on their own
     return _hashable(callee) and (callee in _READS or str(getattr(callee, "__module__", "")).startswith("numpy"))
 
 

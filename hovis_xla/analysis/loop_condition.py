@@ -1,4 +1,4 @@
-"""Find the test at the top of a loop, and what counts in it: the parameters of its head that each round moves on (induction variables)."""
+"""Find the test at the top of a loop, and its induction variables: the header parameters that each iteration increments or decrements."""
 
 import operator
 from collections.abc import Callable, Collection, Container, Iterator, Sequence
@@ -19,7 +19,7 @@ TEST_OPS: Final = 16
 
 
 class Top(NamedTuple):
-    """The edge that stays in the loop, the one that leaves it, and whether what the test reads of arrays may not be there."""
+    """The edge that stays in the loop, the edge that leaves it, and whether the test reads array elements that may not exist."""
 
     stay: Edge
     leave: Edge
@@ -27,7 +27,9 @@ class Top(NamedTuple):
 
 
 def ways(block: Block, region: Region) -> tuple[Edge, Edge] | None:
-    """The edge by which a block stays in a loop, and the one that leaves it, if it ends with a test of that."""
+    """Return the edge by which a block stays in a loop and the edge that leaves the loop, or None if the block does not end with a branch
+    between the two.
+    """
     end = block.terminator
     if not isinstance(end, Branch) or (end.true.block in region.blocks) is (end.false.block in region.blocks):
         return None
@@ -35,10 +37,10 @@ def ways(block: Block, region: Region) -> tuple[Edge, Edge] | None:
 
 
 def top_test(region: Region, heads: Sequence[Block], needed: Container[Op], busy: bool) -> Top | None:
-    """The test of a loop that has one head, if that is nothing but a cheap test.
+    """Return the test of a loop that has one header, if the header is nothing but a cheap test; otherwise None.
 
-    Behind the loop it is done once more, even after a break: then it must not find a reason to give up.  If the loop is left by its
-    test alone, what that reads may fail: then another round is not begun, and it fails behind the loop.
+    The test is executed once more behind the loop, even after a break, where it must not cause a bailout.  If the test is the only exit of
+    the loop, its array reads may fail: then no further iteration begins, and the read fails behind the loop.
     """
     head = heads[0]
     found = ways(head, region) if len(heads) == 1 else None
@@ -55,15 +57,15 @@ def top_test(region: Region, heads: Sequence[Block], needed: Container[Op], busy
     return Top(stay, leave, bool(failing))
 
 
-# ------------------------------------------------------------------------------------------------- what counts
+# ------------------------------------------------------------------------------------------------- induction variables
 
-#: A test with its sides exchanged, and one that comes out otherwise.
+#: Each comparison with its sides exchanged, and its negation.
 _SWAPPED: Final[dict[Any, Any]] = {operator.lt: operator.gt, operator.gt: operator.lt, operator.le: operator.ge, operator.ge: operator.le}
 _OTHERWISE: Final[dict[Any, Any]] = {operator.lt: operator.ge, operator.ge: operator.lt, operator.le: operator.gt, operator.gt: operator.le}
 
 
 class Comparison(NamedTuple):
-    """``how(value, bound)``."""
+    """The comparison ``how(value, bound)``."""
 
     value: Operand
     how: Callable[..., Any]
@@ -71,12 +73,12 @@ class Comparison(NamedTuple):
 
     @property
     def is_upper(self) -> bool:
-        """Is the bound above the value?"""
+        """Is the bound an upper bound of the value?"""
         return self.how in (operator.lt, operator.le)
 
 
 def comparisons(cond: Operand, truth: bool) -> Iterator[Comparison]:
-    """What it says of each of its sides that a test comes out like this."""
+    """Yield what the outcome ``truth`` of a test says of each of its sides."""
     if isinstance(cond, Op) and cond.callee in _SWAPPED and len(cond.args) == 2:
         how = cast(Callable[..., Any], cond.callee if truth else _OTHERWISE[cond.callee])
         yield Comparison(cond.args[0], how, cond.args[1])
@@ -84,19 +86,21 @@ def comparisons(cond: Operand, truth: bool) -> Iterator[Comparison]:
 
 
 def comparison(cond: Operand, truth: bool, params: Collection[Param]) -> Comparison | None:
-    """What it says of a parameter that a test comes out like this."""
+    """Return what the outcome ``truth`` of a test says of one of ``params``, or None."""
     return next((found for found in comparisons(cond, truth) if found.value in params), None)
 
 
 def staying(region: Region, block: Block) -> Iterator[Comparison]:
-    """What it says that a block of a loop does not leave it."""
+    """Yield the comparisons that hold where a block of a loop does not leave it."""
     end, found = block.terminator, ways(block, region)
     if isinstance(end, Branch) and found is not None:
         yield from comparisons(end.cond, found[0] is end.true)
 
 
 def step_of(region: Region, counter: Param) -> int | None:
-    """By how much each round moves a parameter of the head on, at least; None if it may not."""
+    """Return the smallest step by which an iteration moves a header parameter; None if an iteration may leave it unchanged, or change it in
+    another way.
+    """
     head = region.heads[0]
     k = head.params.index(counter)
     steps = [moved(e.args[k], counter, region) for b in region.blocks for e in successors(b) if e.block is head]
@@ -107,7 +111,7 @@ def step_of(region: Region, counter: Param) -> int | None:
 
 
 def moved(value: Operand, counter: Param, region: Region) -> int | None:
-    """What has been added to the counter, always something of the same sign; None: it is something else."""
+    """Return the sum of what has been added to the counter, with all summands of one sign; None if ``value`` is anything else."""
     total = 0
     while value is not counter:
         if isinstance(value, Op):
@@ -128,7 +132,7 @@ def moved(value: Operand, counter: Param, region: Region) -> int | None:
 
 
 def added(op: Op) -> int | None:
-    """The number that an op adds to its first operand, if that is all that it does."""
+    """Return the integer constant that an op adds to its first operand, or None if the op does anything else."""
     sign = _SIGNS.get(op.callee) if type(op.callee) in _FUNCTIONS and len(op.args) == 2 else None
     number = op.args[1] if sign else None
     return sign * number.value if sign and isinstance(number, Const) and type(number.value) is int else None

@@ -1,11 +1,11 @@
-"""What the control flow of a Function looks like: liveness, and the forest of its loops.
+"""Control flow of a Function: liveness, and the forest of its loops.
 
-XLA has no jumps.  ``control_flow`` walks a Function and makes ``while``, ``if`` and ``case`` of it; here is what it has to
-know for that, as plain graph theory on the IR.
+XLA has no jumps.  ``control_flow`` walks a Function and turns it into ``while``, ``if`` and ``case``; this module has the graph
+analyses on the IR that this requires.
 
-A :class:`Region` is a set of blocks that is entered at its heads and left to its exits; inside it, with the edges to its
-heads taken away, the loops are the strongly connected components, each again a Region.  A loop may have several heads
-(an irreducible one): nothing special is needed for it but a number that says which head comes next.
+A :class:`Region` is a set of blocks that is entered at its headers (``heads``) and left to its exits. Without the edges to its
+headers, the loops inside it are the strongly connected components, each again a Region.  A loop may have several headers
+(an irreducible loop): the only addition that it needs is a number that says which header comes next.
 """
 
 from collections import Counter
@@ -25,7 +25,9 @@ class Catching(Invoke):
 
 
 def successors(block: Block) -> list[Edge]:
-    """The edges that compiled code follows: those of exceptions only where it knows of them, else they are answered by Python."""
+    """Return the edges that compiled code follows. An exception edge is among them only for a ``Catching``; other exceptions are raised by
+    Python.
+    """
     match block.terminator:
         case Catching(ok=ok, error=error):
             return [ok, error]
@@ -39,7 +41,7 @@ def successors(block: Block) -> list[Edge]:
 
 
 def reachable(function: Function) -> list[Block]:
-    """The blocks that compiled code can reach, in reverse postorder."""
+    """Return the blocks that compiled code can reach, in reverse postorder."""
     order: list[Block] = []
     seen = {function.blocks[0]}
     stack = [(function.blocks[0], iter(successors(function.blocks[0])))]
@@ -57,7 +59,7 @@ def reachable(function: Function) -> list[Block]:
 
 
 def handlers(order: list[Block]) -> frozenset[Block]:
-    """The blocks that nothing but exceptions leads to."""
+    """Return the blocks that are reached by exceptions only."""
     found, todo = set[Block](), order[:1]
     while todo:
         block = todo.pop()
@@ -71,9 +73,8 @@ def handlers(order: list[Block]) -> frozenset[Block]:
 def prune_raising_paths(function: Function) -> Function:
     """Remove paths that only raise: such calls are left to Python.
 
-    The function without what only leads to exceptions: such calls are done again by Python from the start.
-
-    Its ops are those of the function itself; only blocks that lead elsewhere are new.
+    Calls that take such a path are done again by Python from the start. Return the function itself if nothing has to be removed; otherwise
+    a function with new blocks and the same ops.
     """
     order = reachable(function)
     returns = _leading_to([b for b in order if isinstance(b.terminator, Return)], order)
@@ -108,7 +109,7 @@ def prune_raising_paths(function: Function) -> Function:
 
 
 def _leading_to(ends: list[Block], order: list[Block]) -> set[Block]:
-    """These blocks, and all from which they can be reached."""
+    """Return the blocks ``ends``, and all blocks from which they can be reached."""
     before: dict[Block, list[Block]] = {b: [] for b in order}
     for block in order:
         for edge in successors(block):
@@ -122,7 +123,7 @@ def _leading_to(ends: list[Block], order: list[Block]) -> set[Block]:
 
 
 def terminator_operands(block: Block) -> list[Operand]:
-    """What the end of a block uses; nothing, if it raises: then the call is done again by Python."""
+    """Return the operands of the terminator of a block; none if it raises, because Python does the call again."""
     match block.terminator:
         case Branch(cond=cond):
             return [cond]
@@ -132,21 +133,21 @@ def terminator_operands(block: Block) -> list[Operand]:
 
 
 def fits(value: Operand, place: Operand) -> bool:
-    """May a value stand in the place of another, by their types?"""
+    """May ``value`` replace ``place``, by their types?"""
     if not isinstance(value, Param | Op | Const) or not isinstance(place, Param | Op):
         return False
     return contains(place.type, value.value) if isinstance(value, Const) else leq(value.type, place.type)
 
 
 def body_ops(block: Block) -> list[Op]:
-    """The ops of a block that compiled code has to see to."""
+    """Return the ops of a block that compiled code executes; if the block raises, only those with visible side effects."""
     if isinstance(block.terminator, Raise):
         return [op for op in block.all_ops() if acts(op)]
     return list(block.all_ops())
 
 
 def needed(blocks: Iterable[Block]) -> set[Op]:
-    """The ops whose result is used, or that do more than give one."""
+    """Return the ops whose result is used, or that have a lasting side effect."""
     blocks = list(blocks)
     found: set[Op] = set()
     todo: list[Operand] = []
@@ -168,7 +169,7 @@ def needed(blocks: Iterable[Block]) -> set[Op]:
 
 @dataclass(eq=False)
 class Region:
-    """A loop, or a whole function: its blocks, where it is entered, and the loops in it by their blocks."""
+    """A loop, or a whole function: its blocks, its headers (where it is entered), its exits, and the loops in it by their blocks."""
 
     blocks: set[Block]
     heads: list[Block]
@@ -177,12 +178,12 @@ class Region:
     acts: bool = False
 
     def unit(self, block: Block) -> object:
-        """What is entered with block: a loop as a whole, or the block."""
+        """Return the unit that is entered with ``block``: a whole loop, or the block itself."""
         return self.loops.get(block, block)
 
 
 def regions(function: Function) -> Region:
-    """The function as a Region, with all loops in it."""
+    """Return the function as a Region that contains all of its loops."""
     order = reachable(function)
     top = Region(set(order), order[:1])
     _find_loops(top, order, set())
@@ -190,7 +191,7 @@ def regions(function: Function) -> Region:
 
 
 def _find_loops(region: Region, order: list[Block], cut: set[Block]) -> None:
-    """Fill region.loops: the cycles that are left when the edges to the blocks in cut are taken away."""
+    """Fill ``region.loops`` with the cycles that remain without the edges to the blocks in ``cut``."""
     inside = region.blocks
 
     def following(block: Block) -> list[Block]:
@@ -211,13 +212,13 @@ def _find_loops(region: Region, order: list[Block], cut: set[Block]) -> None:
 
 
 def all_loops(region: Region) -> list[Region]:
-    """The loops within a region, outer ones first."""
+    """Return the loops within a region, outer loops first."""
     found = list({id(r): r for r in region.loops.values()}.values())
     return found + [inner for r in found for inner in all_loops(r)]
 
 
 def is_test(region: Region) -> bool:
-    """Is the head nothing but a test, and the only place where the loop is left?"""
+    """Does the header end with a branch out of the loop, and is it the only block that leaves the loop?"""
     head = region.heads[0]
     inside = [e.block in region.blocks for e in successors(head)]
     left = any(e.block not in region.blocks for b in region.blocks - {head} for e in successors(b))
@@ -225,7 +226,7 @@ def is_test(region: Region) -> bool:
 
 
 def with_heads(region: Region, heads: Iterable[Block]) -> Region:
-    """The same loop, entered at these blocks only."""
+    """Return the same loop, entered at the blocks ``heads`` only."""
     found = Region(region.blocks, list(heads), region.exits, acts=region.acts)
     _find_loops(found, list(region.blocks), set(found.heads))
     return found
@@ -235,7 +236,7 @@ def with_heads(region: Region, heads: Iterable[Block]) -> Region:
 
 
 def live_in(order: list[Block], used: set[Op]) -> dict[Block, set[Value]]:
-    """The values that each block or a later one uses and that it does not define."""
+    """Compute the values that are live on entry to each block, without the block's own parameters."""
     generates: dict[Block, set[Value]] = {}
     defines: dict[Block, set[Value]] = {}
     for block in order:
@@ -258,9 +259,9 @@ def live_in(order: list[Block], used: set[Op]) -> dict[Block, set[Value]]:
 
 
 def carried_out(order: list[Block], top: Region, used: set[Op]) -> dict[Block, tuple[Value, ...]]:
-    """For each block that a loop is left to: the values made in the loop that are used from there on.
+    """For each exit of a loop (and each block where paths from its exits meet), collect the values defined in the loop that are live there.
 
-    A ``while`` gives nothing but its results, so such values leave the loop beside the arguments of the edge.
+    A ``while`` of XLA returns only its results; therefore these values leave the loop together with the arguments of the edge.
     """
     live = live_in(order, used)
     number = {b: k for k, b in enumerate(order)}
@@ -287,14 +288,14 @@ def carried_out(order: list[Block], top: Region, used: set[Op]) -> dict[Block, t
 
 
 def _meetings(loop: Region, order: list[Block], number: Mapping[Block, int]) -> list[Block]:
-    """The exits of a loop, and the blocks behind it where ways from different exits meet."""
-    #: blocks to be looked at, in their order, each with those of the result that it was come to from; and of the latter each with how many
+    """Return the exits of a loop, and the blocks behind it where paths from different exits meet."""
+    #: blocks to visit, each with the blocks of the result from which it was reached; ``under_way``: in how many of these sets each of the latter is
     came: dict[Block, set[Block]] = {block: set() for block in loop.exits}
     todo = sorted(number[block] for block in came)
     under_way: Counter[Block] = Counter()
     found: list[Block] = []
     exits = set(came)
-    while exits or len(under_way) > 1:  # what comes from one alone meets nothing any more
+    while exits or len(under_way) > 1:  # if all paths come from one block, no others can meet
         block = order[heappop(todo)]
         starts = came.pop(block)
         under_way -= Counter(starts)
@@ -313,7 +314,7 @@ def _meetings(loop: Region, order: list[Block], number: Mapping[Block, int]) -> 
 
 
 def reach(starts: Iterable[Block], region: Region, until: Collection[Block]) -> set[Block]:
-    """The blocks that can be reached from starts without entering a block of until; a loop counts as a whole."""
+    """Return the blocks that can be reached from ``starts`` without entering a block of ``until``; a loop counts as a whole."""
     found: set[Block] = set()
     todo = list(starts)
     while todo:

@@ -3,7 +3,7 @@
     Model.calls += 1      the program is given what the variable holds, and gives what it holds then;
                           the host stores it, where the program has not given up
 
-So a call that Python does again finds everything as it was.
+If Python does a call again, the variables are therefore unchanged.
 """
 
 import builtins
@@ -24,7 +24,7 @@ from hovis_xla.analysis.primitive_effects import looked_at, sees
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.emit.values import ARRAY, NotLowerable, Num, num_of_value
 
-#: What a program reads a variable by, and what the host does, by what stores into it.
+#: For each call that stores into a variable: the call by which a program reads it, and the one by which the host does.
 _STORES: Final[dict[Any, tuple[Any, Any]]] = {
     operations.store_global: (operations.load_global, operations.load_global),
     operations.cell_set: (operations.cell_get, operator.attrgetter("cell_contents")),
@@ -48,7 +48,9 @@ class Variable:
 
 
 def key_of(callee: Any, args: Iterable[Any]) -> Any:
-    """Which variable a call is about, given its arguments (what is not known: None)."""
+    """Return a key for the variable that a call reads or stores, given its arguments (None for an argument that is not known). None for an
+    attribute of anything but a known class.
+    """
     holder, name, *_ = itertools.chain(args, (None,))
     kind = _KINDS[callee]
     if kind is setattr and not is_a(holder, type):
@@ -57,7 +59,7 @@ def key_of(callee: Any, args: Iterable[Any]) -> Any:
 
 
 def variables(function: Function) -> dict[Any, Variable]:
-    """The variables that a function, or one that it calls, stores into."""
+    """Find the variables that a function, or one of its callees, stores into. Raises ``NotLowerable`` if the program cannot hold them."""
     ops = [op for one in callees(function) for op in one.ops() if any(op.callee is call for call in CALLS) or acts(op)]
     found: dict[Any, Variable] = {}
     for op in ops:
@@ -75,7 +77,7 @@ def variables(function: Function) -> dict[Any, Variable]:
 
 
 def _check_looks(op: Op, variables: dict[Any, Variable]) -> None:
-    """Refuse a call that may look at a variable, or store into it: what it holds by then only the program knows."""
+    """Refuse a call that may read a variable, or store into it: during the run, only the program knows its value."""
     called = getattr(op.callee, "__qualname__", "what is called")
     where = sees(op) if isinstance(op.callee, Kept) else op
     if where is not None:
@@ -92,7 +94,7 @@ def _key(op: Op) -> Any:
 
 
 def is_about(op: Op, variables: dict[Any, Variable]) -> bool:
-    """Does a call read one of these variables, or store into it?"""
+    """Does a call read or store one of these variables?"""
     return any(op.callee is call for call in CALLS) and _key(op) in variables
 
 
@@ -112,7 +114,7 @@ def _variable(op: Op) -> Variable:
 
 
 def _apart(attributes: Iterable[tuple[Any, ...]]) -> None:
-    """What one class has is read through those that inherit from it: an attribute is stored into one of them only."""
+    """Refuse stores of one attribute into a class and into a subclass of it: the subclass reads the attribute through its base class."""
     for (cls, name), (other, another) in itertools.combinations(attributes, 2):
         if name == another and (issubclass(cls, other) or issubclass(other, cls)):
             raise NotLowerable(f"{name} is stored into a class, and into one that inherits from it")

@@ -1,8 +1,8 @@
-"""What a primitive of the user's own does besides giving its result: what becomes of the arrays that it is given, and what it may reach else.
+"""Side effects of user-defined primitives: what becomes of the arrays that are passed to them, and what else they may reach.
 
-Tracing it tells.  Arrays that it only reads may be copies; what it stores into them, it stores into copies, which come back.  One that it
-may keep, or hands on, has to be the very array, and the program has none.  What it calls that nothing is known of may reach whatever
-arrays the caller has: these are put in order before it is called, and read again behind (``ordered_effects``).
+They are found by tracing the primitive.  Arrays that it only reads may be passed as copies; if it stores into arrays, these are copies whose
+contents are passed back.  An array that it may keep, or pass on, has to be the original object, which the program does not have.  Unknown
+code that it calls may reach all arrays of the caller: these are updated before the call, and read again after it (``ordered_effects``).
 """
 
 import builtins
@@ -33,7 +33,7 @@ from hovis.transforms.rule_tracing import described, is_code, watched
 _LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 _STREAMS: Final = (io.TextIOWrapper, io.StringIO, io.BufferedWriter, io.BytesIO, io.FileIO)
 
-#: Calls that can be seen from outside, and that write to no array: the host does them when their turn comes.
+#: Calls with visible side effects that write to no array: the host does them in program order.
 ACTS: Final[frozenset[Any]] = frozenset({
     builtins.print, time.sleep, operations.warn_at,
     *(getattr(owner, name) for owner in (logging, logging.Logger) for name in _LEVELS), logging.Logger.log, logging.log,
@@ -43,7 +43,7 @@ ACTS: Final[frozenset[Any]] = frozenset({
 #: Reads of the environment that are made again after an act that may have changed it.
 AGAIN: Final = frozenset({operations.unchanged, operations.lacks, operations.is_method_of, operations.keeps})
 
-#: Reads of what may have changed.
+#: Reads of the environment, which may have changed.
 ENVIRONMENT: Final = frozenset({operations.load_global, operations.cell_get, *AGAIN})
 
 #: Calls that write to their first argument.
@@ -55,7 +55,7 @@ STORES: Final = frozenset({
 
 _MAKERS: Final = frozenset({operations.make_tuple, operations.make_list, operations.make_dict, operations.make_set, operations.make_object})
 
-#: In place of the number of an argument: an array that others have.
+#: In place of the number of an argument: an object that other code holds.
 OTHERS: Final = -1
 
 _NOTHING: Final[frozenset[int]] = frozenset()
@@ -63,7 +63,7 @@ _OUTSIDE: Final = Effect.IO | Effect.RANDOM | Effect.CLOCK
 
 
 def targets(op: Op) -> list[Operand]:
-    """The arrays that a call of anything but a residual function writes to."""
+    """Return the arrays that a call writes to, where the callee is not a residual function."""
     found = [v for name, v in op.kwargs if name == "out" and is_array(v)]
     found += [v for name, v in op.kwargs if name == "copy" and isinstance(v, Const) and v.value is False for v in op.args[:1] if op.callee is np.nan_to_num]
     if is_in(op.callee, STORES) and op.args and is_array(op.args[0]):
@@ -79,26 +79,28 @@ def targets(op: Op) -> list[Operand]:
 
 @dataclass(slots=True)
 class Conduct:
-    """What a call of a primitive may do besides giving its result."""
+    """The effects that a call of a primitive may have besides giving its result."""
 
-    #: the arguments (by number) that are arrays which it stores into
+    #: the arguments (by number) that are arrays into which it stores
     written: set[int] = field(default_factory=set)
-    #: the arguments that it may keep, or hand on, and the place where it does
+    #: the arguments that it may keep, or pass on, and the place where it does
     kept: dict[int, Location | None] = field(default_factory=dict)
-    #: the arguments that are, or are shown by, what it gives
+    #: the arguments that the result may be, hold, or be a view of
     given_back: set[int] = field(default_factory=set)
-    #: the argument that it gives, whatever way it goes
+    #: the argument that it returns on every path, or None
     itself: int | None = None
-    #: where it may reach what others have: arrays, and whatever unknown code may change
+    #: the op that may reach objects that other code holds: arrays, and whatever unknown code may change
     reaches: Op | None = None
-    #: where it shows what others have to what writes texts
+    #: the op that passes objects that other code holds to a call that writes text
     shows: Op | None = None
-    #: does nothing that it does depend on others, or is seen by them?
+    #: is it independent of all other code, and invisible to it?
     alone: bool = True
 
 
 def conduct_of(op: Op) -> Conduct | None:
-    """What is known of the primitive that an op calls, for arguments like its own; None: it depends on its arguments alone, as it was said to."""
+    """Return the effects of the primitive that an op calls, for arguments like the op's; None if the primitive was declared to depend on its
+    arguments alone.
+    """
     callee = op.callee
     assert isinstance(callee, Kept)
     rule = STANDARD.rule(callee)
@@ -115,13 +117,13 @@ def _of_body(function: Function, places: tuple[int, ...], alone: bool) -> Conduc
 
 
 def is_alone(op: Op) -> bool:
-    """Does a primitive look at nothing but its arguments, and write to nothing else than what it makes?"""
+    """Does the primitive that an op calls read nothing but its arguments, and write to nothing but what it makes?"""
     found = conduct_of(op)
     return found is None or (found.alone and not found.written and not found.kept)
 
 
 def reaches(op: Op) -> bool:
-    """Is it the call of a primitive that may reach what others have?"""
+    """Is the op a call of a primitive that may reach objects that other code holds?"""
     if not isinstance(op.callee, Kept) or not op.effect & Effect.OPAQUE:
         return False
     found = conduct_of(op)
@@ -129,19 +131,21 @@ def reaches(op: Op) -> bool:
 
 
 def keeps(op: Op) -> bool:
-    """Is it the call of a primitive that may keep what it is given?"""
+    """Is the op a call of a primitive that may keep one of its arguments?"""
     found = conduct_of(op) if isinstance(op.callee, Kept) else None
     return found is not None and bool(found.kept)
 
 
 def sees(op: Op) -> Op | None:
-    """Where the primitive that an op calls may see what the caller has besides its arguments, and numbers of the environment."""
+    """Return the op where the primitive that ``op`` calls may see objects of the caller other than its arguments and numbers of the environment,
+    or None.
+    """
     found = conduct_of(op)
     return None if found is None else found.reaches or found.shows
 
 
 def looked_at(op: Op) -> set[tuple[int, object]]:
-    """What of the environment a primitive reads or stores: by the holder and the name; without a name, all that the holder has."""
+    """Collect what a primitive reads or stores in the environment, by holder and name; the name None stands for everything that the holder has."""
     callee = op.callee
     assert isinstance(callee, Kept)
     body = watched(callee.fn, list(op.args))
@@ -155,7 +159,7 @@ def looked_at(op: Op) -> set[tuple[int, object]]:
 
 
 class _Follower:
-    """Finds what becomes of the arguments of a Function: which of them a value is, shows or holds."""
+    """Finds what becomes of the arguments of a Function, by the arguments that each value may be, be a view of, or hold."""
 
     def __init__(self, function: Function, places: tuple[int, ...], alone: bool) -> None:
         self.function = function
@@ -228,7 +232,7 @@ class _Follower:
             self._add(op, given)
 
     def _write(self, op: Op, operands: list[Operand], given: frozenset[int]) -> None:
-        """A store into a container, or the end of a value."""
+        """Follow a store into a container, or the end of the lifetime of a value."""
         into = operands[0] if operands else None
         if isinstance(into, Op | Param) and OTHERS not in self._of(into):
             if isinstance(into, Param) or not is_in(into.callee, _MAKERS):
@@ -244,7 +248,7 @@ class _Follower:
 
 
 def as_is(function: Function) -> Iterator[Block]:
-    """The blocks that are gone through while nothing has changed of what was found in the environment."""
+    """Yield the blocks that are reached as long as nothing has changed in the environment."""
     seen, todo = set[int](), [function.blocks[0]]
     while todo:
         block = todo.pop()
@@ -262,13 +266,13 @@ def _ways(block: Block) -> list[Any]:
 
 
 def _is_holder(op: Op, k: int, value: Operand | Any) -> bool:
-    """Is an operand, which is known, or is a part of what is, there for what is found in it by a name, or is put there?"""
+    """Is the operand a known object that the op only looks something up in, stores something into, or calls a method of?"""
     if k or not isinstance(value, Const) or is_a(value.value, np.ndarray):
         return False
     return is_in(op.callee, _OF_HOLDERS) or is_in(op.callee, ACTS) or getattr(op.callee, "__objclass__", None) in type(value.value).__mro__
 
 
-#: What finds or puts a single thing.
+#: Calls that look up or store a single item of their first operand.
 _OF_HOLDERS: Final = frozenset({
     operator.getitem, operator.setitem, operator.contains, len, getattr, setattr, *AGAIN,
     operations.load_global, operations.store_global, operations.cell_get, operations.cell_set,

@@ -1,4 +1,4 @@
-"""Which calls can be seen from outside and are made by the host in their turn, and which make texts."""
+"""Which calls have visible side effects, and are done by the host in program order, and which calls make texts."""
 
 import builtins
 import operator
@@ -10,18 +10,18 @@ from hovis.ir.model import Effect, Op
 from hovis.lattice import Const, Type
 from hovis_xla.analysis.primitive_effects import ACTS, AGAIN, is_alone
 
-#: What gives another result each time.
+#: Effects of calls that give a different result each time.
 SEEN: Final = Effect.RANDOM | Effect.CLOCK
-#: Effects as numbers, which are quicker to test.
+#: Effects as numbers, which are faster to test.
 _OPAQUE: Final = Effect.OPAQUE.value
 _SEEN: Final = (SEEN | Effect.IO).value
 _MEMORY: Final = (Effect.READS | Effect.WRITES).value
 
 
 def acts(op: Op) -> bool:
-    """Is the call to be made in its turn?
+    """Must the host do the call in program order?
 
-    An operator of which the engine knows nothing is compiled for numbers and arrays, if at all.
+    Not if it is an operator that is opaque to the engine: it is compiled for numbers and arrays, or not at all.
     """
     try:
         if op.callee in ACTS or op.callee in AGAIN:
@@ -38,30 +38,30 @@ def acts(op: Op) -> bool:
 
 
 def is_open(op: Op) -> bool:
-    """Is it an act behind which something of the environment may be another?  (What prints is trusted not to change any.)"""
+    """Is the call a side effect that may change the environment? (``print`` is trusted not to change it.)"""
     return bool(op.effect & Effect.OPAQUE) and op.callee is not builtins.print and acts(op)
 
 
 def changes(op: Op) -> bool:
-    """Does it act, and more than by looking again at what an act may have changed?"""
+    """Does the call have a side effect, other than testing again what an act may have changed?"""
     return acts(op) and op.callee not in (operations.unchanged, operations.lacks, operations.is_method_of, operations.keeps)
 
 
-#: What is compiled of these modules computes, and does nothing else.
+#: Modules whose functions, as far as they are compiled, have no side effects.
 _ANSWERING: Final = frozenset({"_operator", "builtins", "math", "cmath"})
 
 
-#: Calls that make a text of what they are given, and that the host can make later.
+#: Calls that make a string from their arguments, and that the host can do later.
 _TEXTS: Final = frozenset({operations.format_value, operations.join_strings, builtins.format, builtins.str, builtins.repr, builtins.ascii, str.format})
 
 
 def _looks_up(op: Op) -> bool:
-    """Is the result looked up in a known table?  Then it is one of a few, which are compared with others."""
+    """Is the result looked up in a constant table? Then it is one of a few values, which are compared with others."""
     return (op.callee is operator.getitem or op.callee is dict.get) and isinstance(op.args[0], Const)
 
 
 def makes_text(op: Op) -> bool:
-    """Is its result a text that can be made when it is needed?"""
+    """Is the result a text that can be made later, when it is needed?"""
     if op.type != Type(str) or _looks_up(op):
         return False
     try:

@@ -1,7 +1,7 @@
-"""Which arrays may be stored into.
+"""Alias analysis of arrays: which arrays may be stored into.
 
-Whatever may be one array, or views of one, or hold it, is one *class* of values: what edges connect, what a view is made
-of, what is put into a container.  Where something is stored into one of them, all of them are read from memory (module
+Values that may be the same array, views of it, or containers of it form one *class*: they are connected by edges, by views, or by
+containers.  If there is a store into one value of a class, all of them are read from memory (module
 ``memory``); the arrays of all other classes are plain values of XLA.
 """
 
@@ -20,7 +20,7 @@ _WRITING: Final = Effect.WRITES | Effect.OPAQUE
 
 
 def stored(op: Op) -> list[Operand]:
-    """The arrays that a call writes to."""
+    """Return the arrays that a call writes to."""
     if isinstance(op.callee, Function):
         inner = stored_into(op.callee)
         return [a for p, a in zip(op.callee.params, op.args, strict=False) if p in inner]
@@ -31,7 +31,9 @@ def stored(op: Op) -> list[Operand]:
 
 
 def may_share(op: Op) -> bool:
-    """May the result be, hold, or be a view of one of the arguments?  A primitive that the program calls gives what it has made, or the call is Python's."""
+    """May the result be, hold, or be a view of one of the arguments? A primitive that the program calls returns only what it has made; otherwise
+    Python does the call.
+    """
     if isinstance(op.callee, Kept):
         found = conduct_of(op)
         return found is None or bool(found.given_back)
@@ -39,13 +41,13 @@ def may_share(op: Op) -> bool:
 
 
 def known_arrays(function: Function) -> list[np.ndarray[Any, Any]]:
-    """The arrays that a function, or one that it calls, finds in its environment."""
+    """Return the arrays that a function, or one of its callees, finds in its environment."""
     known = (v.value for one in callees(function) for op in one.ops() for v in op.operands() if isinstance(v, Const))
     return [value for value in known if isinstance(value, np.ndarray)]
 
 
 class _Classes:
-    """Union and find."""
+    """A union-find structure of values that may alias."""
 
     def __init__(self) -> None:
         self.parent: dict[object, object] = {}
@@ -55,7 +57,7 @@ class _Classes:
         while v in parent:
             above = parent[v]
             if above in parent:
-                parent[v] = above = parent[above]  # half as long the next time
+                parent[v] = above = parent[above]  # path halving
             v = above
         return v
 
@@ -66,7 +68,7 @@ class _Classes:
 
 
 def _key(value: object) -> object:
-    """What stands for a value: itself, or the constant array or container that it is."""
+    """Return the key of a value in the alias classes: the value itself, or the identity of a constant array or container."""
     return ("constant", id(value.value)) if isinstance(value, Const) else value
 
 
@@ -74,7 +76,7 @@ _active: set[int] = set()
 
 
 def stored_into(function: Function) -> set[object]:
-    """The values (and ``("constant", id)`` of global arrays) of all classes that are stored into."""
+    """Return the values (and ``("constant", id)`` of global arrays) of all alias classes that are stored into."""
     if id(function) in _active:
         return set(function.params)
     _active.add(id(function))
@@ -103,7 +105,7 @@ def _stored_into(function: Function) -> set[object]:
         for op in body_ops(block):
             keys.add(op)
             if may_share(op):
-                # what an operator adds to an array is still an array of its own
+                # the second operand of an in-place operator does not share memory with the result
                 for operand in op.args[:1] if is_in(op.callee, IN_PLACE) and is_array(op.args[0]) else op.operands():
                     join(op, operand)
             targets += map(_key, stored(op))
@@ -116,22 +118,22 @@ def _stored_into(function: Function) -> set[object]:
     return {k for k in keys | set(targets) if classes.root(k) in wanted} if wanted else set()
 
 
-#: What is a view of an array or a copy, as its elements are in memory.
+#: Calls whose result is a view or a copy, depending on the order of the elements in memory.
 _BY_ORDER: Final = frozenset({
     np.reshape, np.ndarray.reshape, np.ravel, np.ndarray.ravel, np.ascontiguousarray, np.asfortranarray, np.require, np.ndarray.view,
 })  # fmt: skip
-#: What shows it.
+#: Attributes that show this order.
 _ORDER: Final = frozenset({"flags", "strides", "ctypes", "data", "__array_interface__"})
 
 
-#: Whose elements come in an order that may be that in memory, and which argument says so.
+#: Calls that may take elements in their order in memory, and the index of the argument ``order``, or None.
 _TAKEN_IN_ORDER: Final[dict[Any, int | None]] = {
     np.ravel: 1, np.ndarray.ravel: 1, np.ndarray.flatten: 1, np.reshape: 2, np.ndarray.reshape: None, np.ndarray.tobytes: 1,
 }  # fmt: skip
 
 
 def goes_by_memory(op: Op) -> bool:
-    """Does a call take elements as they are in memory (``a.ravel(order="K")``)?"""
+    """Does the call take elements in their order in memory (``a.ravel(order="K")``)?"""
     if not is_in(op.callee, _TAKEN_IN_ORDER):
         return op.callee is np.nditer
     place = _TAKEN_IN_ORDER[op.callee]
@@ -140,7 +142,7 @@ def goes_by_memory(op: Op) -> bool:
 
 
 def looks_at_order(function: Function) -> bool:
-    """May what a Function does depend on the order in which the elements of an array are in memory?"""
+    """May the behaviour of a Function depend on the order of an array's elements in memory?"""
     ops = list(function.ops())
     if any(op.callee is getattr and isinstance(op.args[1], Const) and op.args[1].value in _ORDER for op in ops if len(op.args) > 1):
         return True

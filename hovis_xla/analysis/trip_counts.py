@@ -1,8 +1,8 @@
-"""How often a loop goes round, at most: a number, the value of an argument, or nobody knows.
+"""Estimates of the maximum trip count of a loop: a number, the value of an argument, or unknown.
 
-A counter that each round moves on goes round as often as it has values; a loop of which the counter is compared with an argument,
-as often as that says.  It need not be exact: what hangs on it is only whether a program is worth an optimizing compile
-before anybody has seen it run (``executable``).
+A loop whose counter changes in each iteration has at most as many iterations as the counter has values; if the counter is compared with an
+argument, the argument is the bound.  The estimate need not be exact: it only decides whether a program is worth an optimizing compilation
+before its first run (``executable``).
 """
 
 import functools
@@ -18,25 +18,25 @@ from hovis_xla.analysis.ranges.integer_ranges import SMALL, Ranges
 
 
 class Argument(NamedTuple):
-    """As many rounds as the value of an argument, by its number, is above this."""
+    """A trip count that depends on an argument: the value of the argument with this number, minus ``above``."""
 
     number: int
     above: int
 
 
 class Early(NamedTuple):
-    """So many rounds, or fewer: something else than the count may end them."""
+    """At most this many iterations: something other than the counter may end the loop."""
 
     most: int | Argument
 
 
-#: None: nobody knows.
+#: A trip count; None: unknown.
 Rounds = int | Argument | Early | None
 _Most = int | Argument | None
 
 
 def rounds_of(region: Region, ranges: Ranges, arguments: Sequence[Param]) -> Rounds:
-    """How often a loop goes round, each time that it is come to."""
+    """Estimate the trip count of a loop, each time that it is entered; None if it is unknown."""
     if len(region.heads) != 1:
         return None
     found = [_values(region, param, ranges, arguments) for param in region.heads[0].params]
@@ -46,14 +46,14 @@ def rounds_of(region: Region, ranges: Ranges, arguments: Sequence[Param]) -> Rou
 
 
 def _is_left_by_count(region: Region) -> bool:
-    """Is a test of a counter the only way out?"""
+    """Is a test of a counter the only exit of the loop?"""
     ends = [b for b in region.blocks for e in successors(b) if e.block not in region.blocks]
     told = [said.value for said in staying(region, ends[0])] if len(ends) == 1 else []
     return any(step_of(region, param) and any(moved(value, param, region) is not None for value in told) for param in region.heads[0].params)
 
 
 def times(rounds: Sequence[Rounds], values: Sequence[object]) -> float:
-    """How often what stands within loops is done in all, where these are the arguments."""
+    """Compute how often the body of nested loops is executed in all, with ``values`` as arguments; infinity if a trip count is unknown."""
     done = 1.0
     for most in rounds:
         one = most.most if isinstance(most, Early) else most
@@ -68,12 +68,12 @@ def times(rounds: Sequence[Rounds], values: Sequence[object]) -> float:
 
 
 def is_certain(rounds: Sequence[Rounds]) -> bool:
-    """Is it certain that they are done so often, or nearly?"""
+    """Is every trip count known, without another way to end the loop early?"""
     return not any(one is None or isinstance(one, Early) for one in rounds)
 
 
 def _values(region: Region, param: Param, ranges: Ranges, arguments: Sequence[Param]) -> _Most:
-    """How many values a parameter of the head has in rounds that are done, if it is a counter."""
+    """Return how many values a header parameter has in completed iterations; None if it is no counter, or has no known bound."""
     end = region.heads[0].terminator
     body = end.true.block if isinstance(end, Branch) and end.false.block not in region.blocks else region.heads[0]
     interval = ranges.at(param, body)
@@ -88,7 +88,7 @@ def _values(region: Region, param: Param, ranges: Ranges, arguments: Sequence[Pa
 
 
 class _Ceilings:
-    """What numbers are at most, more or less."""
+    """Approximate upper bounds of numbers."""
 
     def __init__(self, ranges: Ranges, arguments: Sequence[Param]) -> None:
         self.ranges = ranges
@@ -97,7 +97,7 @@ class _Ceilings:
         self.seen: set[Operand] = set()
 
     def of(self, value: Operand) -> _Most:
-        """A number, or what is an argument with something taken away."""
+        """Return an upper bound of a value: a number, an argument minus a number, or None if it is unknown."""
         if isinstance(value, Const):
             return value.value if type(value.value) is int else None
         if value in self.arguments:

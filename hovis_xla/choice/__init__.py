@@ -1,4 +1,4 @@
-"""Cost: what is worth a call of XLA."""
+"""Cost model: what is worth a call of XLA."""
 
 from hovis.base import own_code
 

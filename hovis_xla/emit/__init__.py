@@ -1,4 +1,4 @@
-"""Emission of StableHLO: the builder, values and their locations, memory as SSA."""
+"""Emission of StableHLO: the builder, the operand types, array locations and memory in SSA form."""
 
 from hovis.base import own_code
 

@@ -1,4 +1,4 @@
-"""What integers of a module of StableHLO differ by, where that is a known number."""
+"""Constant differences of integer values in a StableHLO module, by their affine forms."""
 
 from typing import Any, Final
 
@@ -7,12 +7,12 @@ from hovis_xla.jaxlib.adapter import ir
 
 
 def difference(a: Any, b: Any) -> int | None:
-    """a - b, if that is known, of values of the module or numbers."""
+    """Return a - b, or None if the difference is not a known constant. Operands are MLIR values or Python integers."""
     return affine.difference(a, b, _made)
 
 
 def form(value: Any) -> affine.Form:
-    """An integer of the module as a sum."""
+    """Return the affine form of an integer of the module: a sum of multiples of values, and a constant."""
     return affine.form(value, _made)
 
 
@@ -28,7 +28,7 @@ def _made(value: Any) -> tuple[Any, ...] | None:
         attribute = op.attributes["value"]
         known = attribute.get_splat_value() if attribute.is_splat else None
         return ("constant", int(known.value)) if isinstance(known, ir.IntegerAttr) else None
-    # the operands of what is no sum are not asked for: lowering loops does this thousands of times
+    # op.operands is read for sums only, to save time: the lowering of loops does this thousands of times
     return (_SUMS[name], *op.operands) if name in _SUMS else None
 
 

@@ -1,4 +1,4 @@
-"""What stands in the slots of blocks while control flow is lowered, and how two of them become one."""
+"""Slots of blocks during the lowering of control flow: comparing slots and joining their types."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -30,7 +30,7 @@ from hovis_xla.emit.values import (
 )
 from hovis_xla.jaxlib.adapter import ir
 
-#: A truth in a slot of its own.
+#: The type of a boolean that has a slot of its own.
 TAG: Final = Num(ARRAY, BOOL)
 
 
@@ -39,21 +39,21 @@ def tensor(value: Val) -> T:
 
 
 def num_of(slot: Slot) -> Num | None:
-    """What a slot is, if it can be an XLA value."""
+    """Return the Num of a slot, or None if an XLA value cannot represent it."""
     if isinstance(slot, Val):
         return slot.num
     return num_of_value(slot.value) if isinstance(slot, Known) and not is_a(slot.value, np.ndarray) else None
 
 
 def same_slot(a: Slot, b: Slot) -> bool:
-    """Do both stand for the same object, without looking at run time?"""
+    """Whether both slots are known, without a test at run time, to denote the same object."""
     if a is b:
         return True
     if isinstance(a, Stored) or isinstance(b, Stored):
         return isinstance(a, Stored) and isinstance(b, Stored) and same_memory(a.place, b.place)
     if isinstance(a, Val) and isinstance(b, Val):
         equal = bool(a.ir == b.ir) and a.num == b.num and (a.num.kind != EITHER or bool(a.tag == b.tag))
-        # a copy has the same numbers, but is another array
+        # a copy has the same elements, but is another array
         return equal and (a.num.kind != ARRAY or (a.roots == b.roots and a.place == b.place))
     if isinstance(a, Known) and isinstance(b, Known):
         return same_constant(a.value, b.value)
@@ -63,7 +63,9 @@ def same_slot(a: Slot, b: Slot) -> bool:
 
 
 def unify(slots: Sequence[Slot], what: str) -> Num:
-    """What a slot is that gets one of these; they have to be the same kind of number."""
+    """Return the Num of a slot that receives one of these slots. Raise NotLowerable if one is no number or their Nums cannot be joined; ``what``
+    names the slot in the message.
+    """
     found: Num | None = None
     for slot in slots:
         if slot is UNDEF:
@@ -80,7 +82,7 @@ def unify(slots: Sequence[Slot], what: str) -> Num:
 
 
 def join_nums(a: Num, b: Num) -> Num | None:
-    """What is one or the other: the same, or a number that is Python's or NumPy's."""
+    """Return the join of two Nums: their common Num, or EITHER for a Python number and a NumPy scalar of one dtype; None if they have no join."""
     if a == b:
         return a
     same = a.dtype == b.dtype and ARRAY not in (a.kind, b.kind) and a.dtype in PYTHON_OF
@@ -96,7 +98,7 @@ def describe(slot: Slot) -> str:
 
 
 def as_val(slot: Slot, num: Num) -> Val:
-    """The XLA value of a slot; zeros where it is not defined."""
+    """Return the XLA value of a slot, as ``num``; zeros where the slot is undefined."""
     if num.kind == EITHER and not (isinstance(slot, Val) and slot.num.kind == EITHER):
         kind = num_of(slot)
         plain = as_val(slot, kind or Num(PYTHON, num.dtype))
@@ -114,13 +116,13 @@ def as_val(slot: Slot, num: Num) -> Val:
 
 
 def block_of(value: Any) -> Any:
-    """The MLIR block that a value is made in."""
+    """Return the MLIR block in which a value is defined."""
     owner = value.owner
     return owner if isinstance(owner, ir.Block) else owner.operation.block
 
 
 def is_within(block: Any, outer: Any) -> bool:
-    """Is a block the other, or within a region of an operation in it?"""
+    """Is ``block`` equal to ``outer``, or nested in a region of an operation of ``outer``?"""
     while block != outer:
         operation = block.owner.operation
         if isinstance(operation.parent, ir.Module) or operation.parent is None or operation.name == "func.func":
@@ -130,7 +132,7 @@ def is_within(block: Any, outer: Any) -> bool:
 
 
 class Pending:
-    """A slot whose value is a result of the ``if`` that is still to be made."""
+    """A slot whose value will be a result of an ``if`` that has not been built yet."""
 
     __slots__ = ("value",)
     value: Slot

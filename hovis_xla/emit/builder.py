@@ -1,4 +1,4 @@
-"""StableHLO by the operation: a thin layer that knows dtypes and shapes, and nothing of Python's or NumPy's meaning.
+"""A thin layer over the operations of StableHLO: it tracks dtypes and shapes, and does not know the semantics of Python or NumPy.
 
 Every function emits at the current insertion point.  A :class:`T` is an MLIR value with its dtype and shape.
 """
@@ -76,7 +76,9 @@ def shape_of(value: Any) -> tuple[int, ...]:
 
 
 def constant(value: Any, dtype: Any = None) -> T:
-    """An array or number as a constant; a complex one is put together of its parts, as MLIR's Python can't look into its like."""
+    """Emit an array or a number as a constant. A complex constant is built from its real and imaginary parts, because MLIR's Python bindings
+    cannot read complex elements.
+    """
     array = np.ascontiguousarray(np.asarray(value, dtype)).reshape(np.shape(value))
     if array.dtype.kind == "c":
         return make_complex(constant(array.real), constant(array.imag))
@@ -85,7 +87,7 @@ def constant(value: Any, dtype: Any = None) -> T:
 
 
 def full(value: Any, dtype: Dtype, shape: Sequence[int]) -> T:
-    """A tensor of equal elements."""
+    """Emit a tensor whose elements all equal ``value``."""
     return broadcast(constant(value, dtype), tuple(shape))
 
 
@@ -94,7 +96,7 @@ def zeros(dtype: Dtype, shape: Sequence[int]) -> T:
 
 
 def like(value: Any, x: T) -> T:
-    """value with the dtype and shape of x."""
+    """Emit a tensor filled with ``value``, with the dtype and shape of x."""
     return full(value, x.dtype, x.shape)
 
 
@@ -105,12 +107,14 @@ def iota(dtype: Dtype, shape: Sequence[int], axis: int) -> T:
 # ------------------------------------------------------------------------------------------------- elementwise
 
 
-#: What XLA computes as NumPy does, so that it may be done here: XLA does not where a barrier hides a number from it.
+#: Operations that XLA computes as NumPy does, so that they may be folded here: XLA itself does not fold them if a barrier hides a constant.
 ARITHMETIC: Final = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "negate": np.negative}
 
 
 def op(name: str, *operands: T) -> T:
-    """An operation whose result is like its operands."""
+    """Emit an operation whose result has the dtype and shape of its first operand; fold it if its operands are known floats and XLA computes it
+    as NumPy does.
+    """
     given = [x.ir for x in operands]
     if name in ARITHMETIC and operands[0].dtype.kind == "f" and (known := numbers(given)) is not None:
         with np.errstate(all="ignore"):
@@ -119,19 +123,23 @@ def op(name: str, *operands: T) -> T:
 
 
 def chlo_op(name: str, *operands: T) -> T:
-    """The same, of the CHLO dialect (``erf``, ``sinh`` …), which XLA takes as well."""
+    """Emit an operation of the CHLO dialect (``erf``, ``sinh`` …), which XLA also accepts; the result has the dtype and shape of the first
+    operand.
+    """
     return T(getattr(chlo, name)(*(x.ir for x in operands)), operands[0].dtype, operands[0].shape)
 
 
 def _without_sign(x: T) -> T:
-    """``x + 0.0``, which XLA takes for ``x``: it is 0.0 for -0.0."""
+    """Emit ``x + 0.0`` as NumPy computes it, which turns -0.0 into 0.0. XLA would simplify the sum to ``x``."""
     if (known := numbers([x.ir])) is not None:
         return like(known[0] + 0.0, x)
     return select(compare("EQ", x, like(0, x)), like(0, x), x)
 
 
 def begun_with_zero(total: T, *summed: tuple[T, Sequence[int]]) -> T:
-    """A sum along these axes, which has begun with 0.0 and is not -0.0: XLA forgets the beginning where it sees that all summands are the same."""
+    """Turn a -0.0 in ``total``, a sum along these axes that started from 0.0, into 0.0. XLA drops the initial value where it finds that all
+    summands are equal.
+    """
     if total.dtype.kind not in "fc" or not all(is_spread(x.ir, axes) for x, axes in summed):
         return total
     if total.dtype.kind == "c":
@@ -140,14 +148,16 @@ def begun_with_zero(total: T, *summed: tuple[T, Sequence[int]]) -> T:
 
 
 def _sum_with_zeros(a: T, b: T) -> T:
-    """``a + b``, where XLA takes one of them for a constant zero and the sum for the other: the sum of two zeros has the sign that both have."""
+    """Emit ``a + b`` where XLA may find that one operand is a constant zero and replace the sum with the other. A sum of two zeros is -0.0 only
+    if both are.
+    """
     bits = np.dtype(f"i{a.dtype.itemsize}")
     zeros = and_(compare("EQ", a, like(0, a)), compare("EQ", b, like(0, b)))
     return select(zeros, bits_as(and_(bits_as(a, bits), bits_as(b, bits)), a.dtype), op("add", a, b))
 
 
 def add(a: T, b: T) -> T:
-    if a.dtype == BOOL:  # XLA means the same by its own, but folds sums of constants as if it did not
+    if a.dtype == BOOL:  # XLA's own add means the same, but sums of constants are folded as if it did not
         return op("or_", a, b)
     if a.dtype.kind == "c":
         return make_complex(add(real(a), real(b)), add(imag(a), imag(b)))
@@ -175,7 +185,9 @@ def sub(a: T, b: T) -> T:
 
 
 def mul(a: T, b: T) -> T:
-    """Of complex numbers by their parts: XLA takes ``z * 1`` for ``z``, and ``z * c * c`` for ``z * (c * c)``, whatever zeros have for signs."""
+    """Multiply; complex numbers by their parts, because XLA simplifies ``z * 1`` to ``z``, and ``z * c * c`` to ``z * (c * c)``, without regard
+    to the signs of zeros.
+    """
     if a.dtype == BOOL:
         return op("and_", a, b)
     if a.dtype.kind == "c":
@@ -185,11 +197,11 @@ def mul(a: T, b: T) -> T:
 
 
 def div(a: T, b: T) -> T:
-    """Integers are truncated towards zero.
+    """Divide; the quotient of integers is truncated towards zero.
 
-    XLA divides by a constant, and by what is broadcast, by multiplying with the reciprocal: 49 / 49 is less than 1 then.  A
-    barrier keeps numbers from that, and before 0.12 arrays, for nothing.  Since then it makes an array of what is broadcast; so
-    numbers that are broadcast are hidden by a choice that XLA can't foresee, and other divisors are not.
+    XLA divides by a constant, and by a broadcast value, by multiplying with the reciprocal: 49 / 49 is less than 1 then.  A barrier prevents
+    that, at no cost for scalars, and before 0.12 for arrays as well.  Since then it materializes a broadcast value as an array; therefore
+    broadcast scalars are hidden by a ``select`` whose outcome XLA cannot foresee, and other divisors are not hidden.
     """
     single = b.dtype.kind in "fc" and not b.shape and is_constant(b.ir)
     if single and a.dtype.kind == "f" and not a.shape and is_constant(a.ir):
@@ -203,7 +215,7 @@ def div(a: T, b: T) -> T:
 
 
 def rem(a: T, b: T) -> T:
-    """The remainder of :func:`div`: it has the sign of a."""
+    """Emit the remainder that belongs to :func:`div`: it has the sign of a."""
     return op("remainder", a, b)
 
 
@@ -231,14 +243,14 @@ _COMPARE_TYPES: Final = {"b": "UNSIGNED", "u": "UNSIGNED", "i": "SIGNED", "f": "
 
 
 def compare(direction: str, a: T, b: T) -> T:
-    """direction: EQ NE LT LE GT GE."""
+    """Compare elementwise; ``direction`` is one of EQ NE LT LE GT GE."""
     how = hlo.ComparisonTypeAttr.get(_COMPARE_TYPES[a.dtype.kind])
     x, y = literal("compare", (a.ir, b.ir)) if a.dtype.kind == "f" and direction in ("LE", "GE") else (a.ir, b.ir)
     return T(hlo.compare(x, y, hlo.ComparisonDirectionAttr.get(direction), compare_type=how), BOOL, a.shape)
 
 
 def select(p: T, a: T, b: T) -> T:
-    """a where p, else b; p may be a single truth for whole arrays."""
+    """Select elements of a where p holds, else of b; p may be a scalar for whole arrays."""
     return T(hlo.select(p.ir, a.ir, b.ir), a.dtype, a.shape)
 
 
@@ -263,7 +275,7 @@ def imag(a: T) -> T:
 
 
 def _part_of(z: T, name: str, index: int) -> T:
-    """What z was put together of, if it was: what is known of a part is known then."""
+    """Return the real or imaginary part of z: the operand from which z was built, if it is known, because more is known of that operand."""
     source, dtype = source_of(z.ir), _part(z.dtype)
     if name_of(source) == "complex" and (source == z.ir or not shape_of(source)):
         return broadcast(T(source.owner.operands[index], dtype, shape_of(source)), z.shape)
@@ -284,7 +296,7 @@ def absolute(a: T) -> T:
 
 
 def convert(a: T, dtype: Dtype) -> T:
-    """A cast as C (and so NumPy) does it."""
+    """Cast to dtype as C (and hence NumPy) does."""
     if a.dtype == dtype:
         return a
     folds = a.dtype.kind in "iuf" and dtype.kind in ("f" if a.dtype.kind == "f" else "iuf")
@@ -292,7 +304,7 @@ def convert(a: T, dtype: Dtype) -> T:
         with np.errstate(all="ignore"):
             return full(a.dtype.type(known[0]).astype(dtype), dtype, a.shape)
     if (dtype.kind == "c" and goes_round(source_of(a.ir))) or (a.dtype.kind == "f" == dtype.kind and goes_round(a.ir)):
-        # a number of one kind that becomes one of another kind in the first round: XLA finds the 0.0 that the first one was
+        # a loop-carried number that is converted to another dtype in the first iteration: XLA would find the constant 0.0 that it was initially
         a = T(hidden(a.ir), a.dtype, a.shape)
     if dtype == BOOL:
         return compare("NE", a, like(0, a))
@@ -301,7 +313,7 @@ def convert(a: T, dtype: Dtype) -> T:
     if dtype.kind == "c":
         return make_complex(part := convert(real(a), _part(dtype)), convert(imag(a), _part(dtype)) if a.dtype.kind == "c" else like(0, part))
     if a.dtype == BOOL and dtype.kind == "f":
-        # a cast is taken for "where it holds", and of a product with it nothing would be left of nans and infinities
+        # XLA takes a product with a cast boolean for a select of the other factor or zero, which would lose nans and infinities
         return select(a, full(1, dtype, a.shape), full(0, dtype, a.shape))
     if a.dtype.kind == "f" and dtype.kind in "iu":
         return _float_to_int(_raw_convert(a, np.dtype(np.float32)) if a.dtype.itemsize == 2 else a, dtype)
@@ -319,7 +331,7 @@ def _raw_convert(a: T, dtype: Dtype) -> T:
 
 
 def _from_unsigned(a: T, dtype: Dtype) -> T:
-    """32 bits by an int with a sign, exactly: of what was a float before, LLVM takes the one kind of ints for the other."""
+    """Convert uint32 exactly, by way of a signed integer: of a value that was a float before, LLVM confuses signed and unsigned integers."""
     signed, double = bits_as(a, INT32), np.dtype(np.float64)
     found = add(_raw_convert(signed, double), select(compare("LT", signed, like(0, signed)), full(2.0**32, double, a.shape), full(0.0, double, a.shape)))
     if dtype == np.dtype(np.float16):
@@ -328,7 +340,9 @@ def _from_unsigned(a: T, dtype: Dtype) -> T:
 
 
 def _float_to_int(a: T, dtype: Dtype) -> T:
-    """XLA saturates; the x86 instruction, and so NumPy, gives the least integer for what does not fit."""
+    """Convert floats to integers as the x86 instruction, and hence NumPy, does: a value out of range gives the least integer, where XLA
+    saturates.
+    """
     if dtype == np.dtype(np.uint64):
         top = like(2.0**63, a)
         high = xor(_float_to_int(sub(a, top), INT64), full(-(2**63), INT64, a.shape))
@@ -344,7 +358,7 @@ def _float_to_int(a: T, dtype: Dtype) -> T:
 
 
 def bits_as(a: T, dtype: Dtype) -> T:
-    """The bits of elements as those of another dtype of the same size."""
+    """Bitcast elements to another dtype of the same size."""
     return T(hlo.bitcast_convert(tensor_type(dtype, a.shape), a.ir), dtype, a.shape)
 
 
@@ -352,7 +366,7 @@ def bits_as(a: T, dtype: Dtype) -> T:
 
 
 def broadcast(a: T, shape: tuple[int, ...]) -> T:
-    """NumPy's broadcasting of one operand to shape."""
+    """Broadcast one operand to shape by NumPy's rules."""
     if a.shape == shape:
         return a
     offset = len(shape) - len(a.shape)
@@ -371,11 +385,11 @@ def transpose(a: T, order: Sequence[int]) -> T:
     return T(hlo.transpose(a.ir, list(order)), a.dtype, tuple(a.shape[k] for k in order))
 
 
-# ------------------------------------------------------------------------------------------------- places
+# ------------------------------------------------------------------------------------------------- locations
 
 
 def mlir_location(location: Location | None) -> Any:
-    """The user's file and line for an operation: XLA keeps it to the end."""
+    """Return the MLIR location for the user's file and line, with the names of the inlined functions; XLA keeps it to the end."""
     if location is None:
         return ir.Location.unknown(context())
     place = ir.Location.file(printable(location.file), location.line or 0, location.col or 0, context())
@@ -384,6 +398,6 @@ def mlir_location(location: Location | None) -> Any:
 
 @contextmanager
 def at(location: Location | None) -> Iterator[None]:
-    """Emit what comes with this location."""
+    """Emit the operations of the ``with`` body with this location."""
     with mlir_location(location):
         yield

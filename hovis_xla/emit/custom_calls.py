@@ -1,4 +1,4 @@
-"""Calls that XLA does not look into: of the host, with or without an effect, and of a function that only gives back what it was given."""
+"""Calls that are opaque to XLA: calls of the host, with or without side effects, and calls of an identity function that is not inlined."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,9 @@ from hovis_xla.jaxlib.adapter import stablehlo as hlo
 
 
 def opaque_identity(xs: Sequence[T], module: Any, made: dict[str, str]) -> list[T]:
-    """The same by one call of a function that is not inlined; ``made`` holds those functions, by type."""
+    """Return the values unchanged, by one call of an identity function that is not inlined; ``made`` maps operand types to the names of the
+    functions made before.
+    """
     kinds = [x.ir.type for x in xs]
     key = ", ".join(map(str, kinds))
     name = made.get(key)
@@ -29,13 +31,13 @@ def create_token() -> Any:
 
 
 def callback(token: Any, operands: Sequence[T], index: int, results: Sequence[tuple[Dtype, tuple[int, ...]]] = ()) -> tuple[Any, list[T]]:
-    """Call the host; gives the token that orders what comes after, and the results."""
+    """Call the host with a side effect; return the new token, which orders later calls, and the results."""
     token, *found = _called([hlo.TokenType.get(), *(tensor_type(*r) for r in results)], [token, *(x.ir for x in operands)], index, True)
     return token, [T(r, dtype, tuple(shape)) for r, (dtype, shape) in zip(found, results, strict=True)]
 
 
 def host_call(operands: Sequence[T], index: int, results: Sequence[tuple[Dtype, tuple[int, ...]]]) -> list[T]:
-    """Call the host for a result that depends on the operands alone."""
+    """Call the host for results that depend only on the operands, without side effects."""
     found = _called([tensor_type(*r) for r in results], [x.ir for x in operands], index, False)
     return [T(r, dtype, tuple(shape)) for r, (dtype, shape) in zip(found, results, strict=True)]
 

@@ -1,8 +1,8 @@
-"""What XLA would compute as if floats were real numbers, and how it is kept from that.
+"""Floating-point simplifications of XLA that change results, and the barriers that prevent them.
 
-XLA's algebra takes ``(x + c) - c`` for ``x``, ``x / y / z`` for ``x / (y * z)``, ``log(exp(x))`` for ``x``, and
-``x * x >= 0`` for true: right but for rounding, overflow and nan, which NumPy's results have.  An optimization barrier
-before the second operation hides from it what the first one was.  It costs nothing at a number, and, before 0.12, anywhere.
+XLA's algebraic simplifier replaces ``(x + c) - c`` by ``x``, ``x / y / z`` by ``x / (y * z)``, ``log(exp(x))`` by ``x``, and
+``x * x >= 0`` by true: this ignores rounding, overflow and nan, which NumPy's results reflect.  An optimization barrier before
+the second operation hides the first one from the simplifier.  It costs nothing for a scalar, and, before 0.12, for arrays as well.
 """
 
 import math
@@ -12,13 +12,13 @@ from typing import Any, Final
 from hovis_xla.jaxlib.adapter import ir, version
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 
-#: Operations whose elements are those of their first operand.
+#: Operations whose results have the (maybe converted) elements of their first operand.
 _ARRANGE: Final = frozenset({"broadcast_in_dim", "reshape", "transpose", "slice", "dynamic_slice", "convert", "reverse"})
 
-#: The same, and what takes some of them.
+#: These, and operations that select some elements of their first operand or pad it.
 _CHOOSE: Final = _ARRANGE | {"gather", "pad"}
 
-#: How constants are written that are 0.0 and, under True, -0.0.
+#: How MLIR prints constants filled with 0.0 (False) and with -0.0 (True).
 _ZEROS: Final = {
     False: ("dense<0.000000e+00>", "dense<0>", "dense<false>"),
     True: ("dense<-0.000000e+00>",),
@@ -26,14 +26,14 @@ _ZEROS: Final = {
 
 
 def source_of(value: Any) -> Any:
-    """The value whose elements these are."""
+    """Return the value from which these elements come, behind reshapes, slices, casts and other rearrangements."""
     while isinstance(value, ir.OpResult) and name_of(value) in _ARRANGE:
         value = value.owner.operands[0]
     return value
 
 
 def name_of(value: Any) -> str:
-    """The operation that a value is the result of."""
+    """Return the name of the StableHLO operation that defines a value; "" for a block argument."""
     return str(value.owner.name).removeprefix("stablehlo.") if isinstance(value, ir.OpResult) else ""
 
 
@@ -47,7 +47,7 @@ def is_constant(value: Any) -> bool:
 
 
 def numbers(values: Sequence[Any]) -> list[float] | None:
-    """What these are, if each is a constant number, or an array of nothing else."""
+    """Return the number of each value, or None unless each is a constant number or an array filled with one."""
     found = [_number(value) for value in values]
     return None if None in found else found  # type: ignore[return-value]
 
@@ -60,7 +60,7 @@ def _number(value: Any) -> float | None:
 
 
 def is_zero(value: Any, negative: bool = False) -> bool:
-    """Is this a constant, of nothing but 0.0 (or -0.0)?"""
+    """Is the value a constant filled with 0.0 (with ``negative``: with -0.0)?"""
     source = source_of(value)
     if name_of(source) == "complex":
         return all(is_zero(part, negative) for part in source.owner.operands)
@@ -71,12 +71,12 @@ def is_zero(value: Any, negative: bool = False) -> bool:
 
 
 def may_turn_zero(value: Any) -> bool:
-    """May XLA's algebra find a constant 0.0 here, as in ``float(n ^ n)``?"""
+    """May XLA's simplifier find that the value is a constant 0.0, as in ``float(n ^ n)``?"""
     while name_of(value) in _ARRANGE - {"convert"}:
         value = value.owner.operands[0]
     source = source_of(value)
     if name_of(value) == "convert" and goes_round(source):
-        # an int that is, maybe, the 0 that it was in front of the loop
+        # an int that XLA may find to be the 0 that it was before the loop
         return _is_int(source)
     return isinstance(source, ir.OpResult) and name_of(source) not in ("constant", "iota", "gather", "bitcast_convert") and _is_int(source)
 
@@ -86,7 +86,7 @@ def _is_int(value: Any) -> bool:
 
 
 def may_turn_signed_zero(value: Any, within: int = 4) -> bool:
-    """May it find 0.0 or -0.0, whichever?  In products so many operations are looked through."""
+    """May XLA's simplifier find that the value is a constant 0.0 or -0.0? ``within`` limits the number of nested products that are searched."""
     while name_of(value) in _CHOOSE - {"convert"}:
         value = value.owner.operands[0]
     if name_of(value) == "select":
@@ -101,14 +101,16 @@ def may_turn_signed_zero(value: Any, within: int = 4) -> bool:
 
 
 def _is_folded(value: Any) -> bool:
-    """Is it made of constants alone, by what puts them together?"""
+    """Is the value made only of constants, by operations that combine or split them?"""
     source = source_of(value)
     joined = name_of(source) in ("concatenate", "complex", "real", "imag")
     return is_constant(source) or (joined and all(map(_is_folded, source.owner.operands)))
 
 
 def _part_may_turn_zero(number: Any, imag: bool) -> bool:
-    """Is it a complex number that was a real one, where XLA sees it through what has moved it since?"""
+    """Can XLA find, through operations that move elements, that a part (the imaginary one if ``imag``) of a complex number was built from a
+    constant zero?
+    """
     while name_of(number) in _CHOOSE:
         number = number.owner.operands[0]
     if name_of(number) in ("concatenate", "select"):
@@ -117,9 +119,11 @@ def _part_may_turn_zero(number: Any, imag: bool) -> bool:
 
 
 def is_spread(value: Any, axes: Sequence[int], most: int = 32) -> bool:
-    """May XLA find that an array is the same all along these axes: that nothing which varies along them is in what it is made of?
+    """May XLA find that an array is constant along these axes, because no value that varies along them is among the values that it is computed
+    from?
 
-    A sum of it is a product to XLA, which is -0.0 where a sum of -0.0 is 0.0.  Of more than so many operations it is assumed.
+    XLA computes a sum of such an array as a product, which is -0.0 where the sum of -0.0 is 0.0.  The answer is yes if more than ``most``
+    operations would have to be searched.
     """
     todo = [(value, set(axes))]
     while todo and (most := most - 1):
@@ -142,17 +146,17 @@ def is_spread(value: Any, axes: Sequence[int], most: int = 32) -> bool:
 
 
 def goes_round(value: Any) -> bool:
-    """Is this what a loop carries from round to round?"""
+    """Does a loop carry the value from iteration to iteration?"""
     return isinstance(value, ir.BlockArgument) and not str(value.owner.owner.name).startswith("func.")
 
 
 def hidden(value: Any) -> Any:
-    """The same value, of which XLA's algebra does not know where it comes from."""
+    """Return the value behind an optimization barrier, which hides its definition from XLA's simplifier."""
     return hlo.OptimizationBarrierOp([value]).results[0]
 
 
 def _hidden_number(value: Any) -> Any:
-    """The same for a constant that fills an array, which is made again of the number: no array is kept apart."""
+    """Hide a value; for a constant that fills an array, hide the number and fill the array again, so that no array is kept in memory."""
     if name_of(value) not in ("broadcast_in_dim", "reshape") or not is_constant(value):
         return hidden(value)
     number = _hidden_number(value.owner.operands[0])
@@ -162,13 +166,13 @@ def _hidden_number(value: Any) -> Any:
 
 
 def _has_constant(value: Any, *names: str) -> bool:
-    """Is this made by one of these operations, of a constant and something?"""
+    """Is the value the result of one of these operations with a constant operand?"""
     source = source_of(value)
     return name_of(source) in names and any(map(is_constant, source.owner.operands))
 
 
 def _chain(*names: str) -> Callable[[Any, Any], tuple[bool, bool]]:
-    """Two operations with a constant each."""
+    """Return the rule for two nested operations that each have a constant operand: hide the constant of the outer one."""
     return lambda a, b: (is_constant(a) and _has_constant(b, *names), is_constant(b) and _has_constant(a, *names))
 
 
@@ -201,7 +205,7 @@ def _power(a: Any, b: Any) -> tuple[bool, bool]:
 
 
 def _compare(a: Any, b: Any) -> tuple[bool, bool]:
-    """Of what is never negative, but nan."""
+    """Hide the constant that is compared with a value which is never negative, but may be nan."""
     return is_constant(a) and not is_constant(b) and _is_size(b), is_constant(b) and not is_constant(a) and _is_size(a)
 
 
@@ -209,12 +213,14 @@ def _is_size(value: Any) -> bool:
     return _made_by(value, "abs", "sqrt", "exponential", "power", "maximum") or _is_square(value)
 
 
-#: Before this, barriers are taken away in time; since then what is behind one is an array of its own.
+#: jaxlib before 0.11 removes barriers early enough that they cost nothing; later versions materialize a value behind a barrier as an array.
 BARRIERS_ARE_FREE: Final = tuple(map(int, version().split(".")[:2])) < (0, 11)
 
 
 def is_rounded(value: Any, numbers: bool = False) -> bool:
-    """Would XLA multiply with the reciprocal of this array, which is no power of two?  numbers: is it one number, wherever one looks?"""
+    """Would XLA divide by this array by multiplying with a rounded reciprocal: is it a constant that is not a power of two, or a broadcast
+    value? With ``numbers``, a broadcast value counts only if it is a scalar.
+    """
     while name_of(value) in ("reshape", "convert"):
         value = value.owner.operands[0]
     source = value.owner.operands[0] if name_of(value) == "broadcast_in_dim" else value
@@ -224,14 +230,14 @@ def is_rounded(value: Any, numbers: bool = False) -> bool:
     return not known.is_splat or abs(math.frexp(float(known.get_splat_value().value))[0]) != 0.5
 
 
-#: operation → which of its operands are to be hidden
+#: operation → function that says which of its operands have to be hidden
 _RULES: Final[dict[str, Callable[..., tuple[bool, ...]]]] = {"divide": _divide, "log": _log, "sqrt": _sqrt, "power": _power, "compare": _compare}
-if BARRIERS_ARE_FREE:  # later ones leave constants alone
+if BARRIERS_ARE_FREE:  # later versions do not combine such constants
     _RULES.update({"add": _chain("add", "subtract"), "subtract": _chain("add", "subtract"), "multiply": _multiply})
 
 
 def literal(name: str, operands: Sequence[Any]) -> list[Any]:
-    """The operands of an operation on floats, hidden where XLA would make something else of it."""
+    """Return the operands of an operation on floats, hidden where XLA would otherwise simplify the operation."""
     rule = _RULES.get(name)
     if rule is None:
         return list(operands)

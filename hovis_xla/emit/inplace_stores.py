@@ -1,8 +1,8 @@
-"""May XLA compute what is stored while it stores it, in one pass over the array?
+"""Whether XLA may compute a stored value while it stores it, in one pass over the array.
 
-A store waits for its value behind a barrier (``array_values``), for XLA would copy the array where the value reads what the
-store overwrites.  Of a value that does not, or that reads each cell only for the cell's own new content, the barrier costs
-a pass over memory, and keeps XLA from making both one kernel.
+A store takes its value from behind a barrier (``array_values``), because XLA would copy the array if the value reads cells that the
+store overwrites.  If the value does not, or reads each cell only for the cell's own new content, the barrier is not needed: it costs a
+pass over memory, and keeps XLA from fusing both into one kernel.
 """
 
 from collections.abc import Sequence
@@ -11,19 +11,19 @@ from typing import Any, Final
 from hovis_xla.emit.builder import T
 from hovis_xla.jaxlib.adapter import ir
 
-#: Values of fewer elements stand behind a barrier in any case: loops over numbers are made of such stores.
+#: Values of fewer elements always get a barrier: loops over scalars consist of such stores.
 LEAST: Final = 32
 
-#: A value that is computed by more operations is taken to read the array.
+#: A value that is computed by more operations is assumed to read the array.
 MOST: Final = 400
 
-#: XLA has the results of these in memory before it goes on: what they read has been read.
+#: XLA has the results of these operations in memory before it continues: their operands have been read by then.
 KEPT: Final = frozenset({
     "func.call", "stablehlo.while", "stablehlo.if", "stablehlo.case", "stablehlo.dot_general", "stablehlo.convolution", "stablehlo.sort",
     "stablehlo.custom_call", "stablehlo.fft",
 })  # fmt: skip
 
-#: Each cell of their result is made of the same cell of operands of its shape.
+#: Operations that compute each cell of the result from the same cell of the operands of its shape.
 _CELLWISE_NAMES: Final = (
     "abs add and atan2 cbrt ceil clamp compare complex convert cosine count_leading_zeros divide exponential "
     "exponential_minus_one floor imag is_finite log log_plus_one logistic maximum minimum multiply negate not or popcnt "
@@ -36,7 +36,9 @@ Store = tuple[T, T, tuple[T, ...]]
 
 
 def is_computed_in_place(t: T, update: T, starts: Sequence[T], reads: Sequence[T], stored: "dict[Any, Store]") -> bool:
-    """Of ``t`` with ``update`` in it: may it be one pass?  ``reads`` is what has to be read of t before, ``stored`` the stores so far."""
+    """Whether storing ``update`` into ``t`` at ``starts`` may be one pass. ``reads`` are the values that must be read from t before the store,
+    ``stored`` the stores emitted until now.
+    """
     if update.size < LEAST:
         return False
     contents = {t.ir}
@@ -45,7 +47,7 @@ def is_computed_in_place(t: T, update: T, starts: Sequence[T], reads: Sequence[T
         contents.add(before[0].ir)
         before = stored.get(before[0].ir)
     left = {x.ir for x in reads}
-    # a value; is each of its cells read where the same cell of the update is written; has it been in memory on its way?
+    # a value; are all operations on the path from it to the update cellwise; does one of them put its result into memory (KEPT)?
     todo: list[tuple[Any, bool, bool]] = [(update.ir, True, False)]
     seen: set[Any] = set()
     while todo:
@@ -71,7 +73,7 @@ def is_computed_in_place(t: T, update: T, starts: Sequence[T], reads: Sequence[T
 
 
 def unread(update: T, reads: Sequence[T]) -> list[T]:
-    """Those of the reads that the update is not made of, and so does not wait for."""
+    """Return the reads that ``update`` does not depend on, and therefore does not wait for."""
     left, todo, seen = {x.ir: x for x in reads}, [update.ir], set[Any]()
     while todo and left and len(seen) < MOST:
         value = todo.pop()
@@ -85,7 +87,7 @@ def unread(update: T, reads: Sequence[T]) -> list[T]:
 
 
 def _is_box(op: Any, update: T, starts: Sequence[T]) -> bool:
-    """Does it read just the cells that are stored into?"""
+    """Does the operation read exactly the cells that are stored into?"""
     if tuple(ir.RankedTensorType(op.results[0].type).shape) != update.shape:
         return False
     if op.name == "stablehlo.dynamic_slice":
@@ -101,7 +103,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _known(value: Any) -> int | None:
-    """An integer that is a constant."""
+    """Return the integer that a constant holds, or None if the value is not a constant."""
     if isinstance(value.owner, ir.Block) or value.owner.operation.name != "stablehlo.constant":
         return None
     return int(ir.DenseIntElementsAttr(value.owner.operation.attributes["value"])[0])

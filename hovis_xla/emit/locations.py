@@ -1,7 +1,7 @@
-"""Where an array is: a location, and the steps from it to what a view shows.
+"""Where an array is in memory: a location, and the steps from it to a view.
 
-A :class:`Location` is the memory of an array that somebody has made: the caller (an argument, a global) or an operation.
-An array is a :class:`Place`: a location and *steps*, each a view of what the steps before it give (``view_steps``).
+A :class:`Location` is the memory of an array that was made by the caller (an argument, a global) or by an operation.
+An array is a :class:`Place`: a location and *steps*, each of which is a view of the result of the steps before it (``view_steps``).
 """
 
 from collections.abc import Sequence
@@ -16,11 +16,10 @@ from hovis_xla.emit.view_steps import Box, Part, Put, Reshaped, Step, c_strides
 
 @dataclass(eq=False, slots=True)
 class Location:
-    """The memory of one array.  ``owner``: the number of the argument, or the constant, that it belongs to.
+    """The memory of one array. ``owner``: the argument (by number) or the constant that it belongs to.
 
-    ``mutable``: something may be stored into it, so its content is the walker's to know.  ``c_order``: is it certainly in
-    C order?  ``asked``: was its order relied upon?  It may
-    follow from the order of others, which it ``relies`` on.
+    ``mutable``: something may be stored into it, so the walker tracks its content.  ``c_order``: whether it is certainly in C order.
+    ``asked``: whether the emitted code relies on its order.  The order may follow from that of other locations: these are ``relies``.
     """
 
     dtype: "np.dtype[Any]"
@@ -34,9 +33,9 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A location and the way from it to a view.
+    """A location and the steps from it to a view.
 
-    ``own``: the very object that owns the memory, no view of all of it.
+    ``own``: whether it is the object that owns the memory itself, and not a view of all of it.
     """
 
     location: Location
@@ -44,14 +43,14 @@ class Place:
     own: bool = True
 
     def then(self, step: "Step") -> "Place":
-        """The place after one more step."""
+        """Return the place after one more step."""
         if self.steps and isinstance(self.steps[-1], Box) and isinstance(step, Box):
             return Place(self.location, (*self.steps[:-1], self.steps[-1].then(step)), False)
         return Place(self.location, (*self.steps, step), False)
 
     @property
     def writable(self) -> bool:
-        """May be stored through, if the array may be: no step gives what is read-only (``np.broadcast_to``)."""
+        """Whether the view is writable if the array is: no step gives a read-only view (``np.broadcast_to``)."""
         return all(step.writable for step in self.steps if isinstance(step, Box))
 
     @property
@@ -68,11 +67,11 @@ class Place:
 
     @property
     def starts(self) -> list[T]:
-        """What of it is only known at run time."""
+        """The start indices that are known only at run time."""
         return [s for step in self.steps if isinstance(step, Box) for s in step.starts if isinstance(s, T)]
 
     def with_starts(self, starts: Sequence[T]) -> "Place":
-        """The same with other starts where they are only known at run time."""
+        """Return this place with other values for the starts that are known only at run time."""
         left = iter(starts)
         steps = [s.with_starts(left) if isinstance(s, Box) else s for s in self.steps]
         return Place(self.location, tuple(steps), self.own)
@@ -82,7 +81,7 @@ class Place:
 
     @property
     def skeleton(self) -> Any:
-        """What two places have to have in common to differ in their location and starts only."""
+        """All but the location and the run-time starts: equal for two places that differ only in those."""
         return self.own, tuple(s.skeleton for s in self.steps)
 
     def load(self, t: T) -> T:
@@ -91,18 +90,18 @@ class Place:
         return t
 
     def store(self, t: T, new: T, put: Put) -> T:
-        """The content of the location after the view has become new."""
+        """Return the content of the location after ``new`` was stored through the view."""
         return _store(self.steps, t, new, put)
 
     def host(self, array: np.ndarray[Any, Any], starts: Sequence[int]) -> np.ndarray[Any, Any]:
-        """The same view of an array of NumPy's."""
+        """Return the same view of a NumPy array, with the values of the run-time starts."""
         left = iter(starts)
         for step in self.steps:
             array = step.host(array, left)
         return array if self.own else array.view()
 
     def layout(self) -> tuple[int, ...] | None:
-        """The strides, in elements; None if they are not known."""
+        """Return the strides, in elements, or None if they are not known."""
         if not self.location.c_order:
             return None
         found: tuple[int, ...] | None = c_strides(self.location.shape)
@@ -111,7 +110,7 @@ class Place:
         return found
 
     def is_in_order(self) -> bool:
-        """Are its dimensions certainly those of an array in C order?  (Of a dimension of one element the stride does not matter.)"""
+        """Are the elements certainly in C order? (The stride of an axis of one element does not matter.)"""
         strides = self.layout()
         return strides is not None and all(n == 1 or a == b for n, a, b in zip(self.shape, strides, c_strides(self.shape), strict=True))
 
@@ -125,13 +124,13 @@ def _store(steps: "tuple[Step, ...]", t: T, new: T, put: Put) -> T:
 
 
 def rely_on_order(place: Place) -> None:
-    """What is done next is right only if the array is in C order, which the host will look at."""
+    """Record that the emitted code relies on C order for the array of this place; the host checks the order at each call."""
     for location in (place.location, *place.location.relies):
         location.asked = True
 
 
 def is_contiguous(place: Place, shape: tuple[int, ...]) -> bool | None:
-    """Are its elements in a row, in C order?  None if that is not known."""
+    """Whether the elements are contiguous in C order, or None if that is not known."""
     strides = place.layout()
     if strides is None:
         return None
@@ -140,7 +139,7 @@ def is_contiguous(place: Place, shape: tuple[int, ...]) -> bool | None:
 
 
 def reshaped(place: Place, before: tuple[int, ...], shape: tuple[int, ...]) -> Reshaped | None:
-    """The step that a reshape is; None if NumPy copies, or if it is not known whether it does."""
+    """Return the step for a reshape from shape ``before``, or None if NumPy copies or it is not known whether it does."""
     strides = place.layout()
     if strides is None:
         return None
@@ -148,6 +147,6 @@ def reshaped(place: Place, before: tuple[int, ...], shape: tuple[int, ...]) -> R
     rely_on_order(place)
     try:
         found = np.reshape(base, shape, copy=False)
-    except (ValueError, TypeError):  # it copies, raises, or is a NumPy that can't say
+    except (ValueError, TypeError):  # the reshape copies or raises, or this version of NumPy does not know the parameter
         return None
     return Reshaped(before, found.shape, tuple(found.strides))

@@ -1,12 +1,12 @@
-"""What is in the arrays that are stored into, at the place where the walker emits.
+"""Memory in SSA form: the contents of mutable arrays at the point where the walker emits.
 
-XLA has no memory that a program could write to: the content of a location (``locations``) is a value, and a store makes
-the next one.  An ``if`` gives the contents that differ on its sides; a loop carries those that are used in it, which is
-found out when they are.
+XLA has no memory that a program could write to: the content of a location (``locations``) is an SSA value, and a store makes
+a new one.  An ``if`` returns the contents that differ between its branches; a loop carries the contents that are used in it, each of
+which is added at its first use.
 
-Where paths meet, a variable may be one array on one path and another on the other.  If nothing else refers to either, it
-is a location of its own from there on, with the content of the one that was meant; else it is one of several
-(``values.OneOf``), and a store goes to the one that it is.
+Where paths meet, a variable may be one array on one path and another array on the other.  If nothing else refers to either of them,
+the variable gets a new location, with the content of the array from the path that was taken; otherwise it is one of several arrays
+(``values.OneOf``), and a store goes to the one that is selected at run time.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,20 +20,22 @@ from hovis_xla.jaxlib.adapter import context, ir
 
 
 class Loop:
-    """A loop that is being emitted: what was in memory before it, and what it carries, as arguments of its body."""
+    """A loop that is being emitted: its body, the memory contents before it, and the contents that it carries as arguments of its body."""
 
     def __init__(self, body: Any, outer: dict[Location, T]) -> None:
         self.body = body
         self.outer = outer
-        self.carried: dict[Location, tuple[T, T]] = {}  # what it is before the loop, and in the body
+        self.carried: dict[Location, tuple[T, T]] = {}  # the content before the loop, and in the body
 
 
 class Memory:
-    """``content`` is what has been written since the innermost loop began; the rest is looked up outside."""
+    """The contents of all locations. ``content`` holds what was written since the innermost loop began; other locations are looked up outside of
+    it.
+    """
 
     def __init__(self) -> None:
         self.content: dict[Location, T] = {}
-        self.bottom: dict[Location, T] = {}  # what the caller gives
+        self.bottom: dict[Location, T] = {}  # the contents that the caller provides
         self.loops: list[Loop] = []
 
     def read(self, location: Location) -> T:
@@ -56,11 +58,11 @@ class Memory:
         return loop.carried[location][1]
 
     def knows(self, location: Location) -> bool:
-        """Is it there at this place, and not made on some path only?"""
+        """Is the location defined at this point, on every path?"""
         return location in self.content or location in self.bottom or any(location in loop.outer for loop in self.loops)
 
     def known(self) -> set[Location]:
-        """All that is there at this place."""
+        """Return all locations that are defined at this point."""
         return {*self.content, *self.bottom, *(location for loop in self.loops for location in loop.outer)}
 
     def write(self, location: Location, new: T) -> None:
@@ -68,14 +70,14 @@ class Memory:
 
 
 def joined(places: Sequence[Location]) -> Location:
-    """A location for what is one of these."""
+    """Make a location for an array that is in one of these locations."""
     first = places[0]
     relies = frozenset[Location]().union(*(p.relies for p in places))
     return Location(first.dtype, first.shape, True, all(p.c_order for p in places), relies=relies)
 
 
 def arrays_in(slot: Slot | None) -> list[Stored]:
-    """The arrays that may be stored into which a slot is or holds, in order."""
+    """Return the mutable arrays that a slot is or holds, in order."""
     if isinstance(slot, Ragged):
         slot = slot.base
     if isinstance(slot, Stored):
@@ -86,12 +88,12 @@ def arrays_in(slot: Slot | None) -> list[Stored]:
 
 
 def locations(slot: Slot | None) -> set[Location]:
-    """The memory that a slot refers to."""
+    """Return the locations of the mutable arrays that a slot is or holds."""
     return {s.place.location for s in arrays_in(slot)}
 
 
 def moved(slot: Any, where: dict[Location, Location]) -> Any:
-    """A slot whose arrays are in other locations."""
+    """Return the slot with its arrays moved to other locations, as ``where`` maps them."""
     if not where or not locations(slot) & where.keys():
         return slot
     if isinstance(slot, Stored):
@@ -107,12 +109,12 @@ def moved(slot: Any, where: dict[Location, Location]) -> Any:
 
 
 def same_memory(a: Place, b: Place) -> bool:
-    """Are both the same view of the same array?"""
+    """Are both places the same view of the same array?"""
     return a.location is b.location and a.skeleton == b.skeleton and all(x.ir == y.ir for x, y in zip(a.starts, b.starts, strict=True))
 
 
 def rows_of(slots: Sequence[Slot]) -> list[tuple[Location | None, ...]]:
-    """The locations that one slot has on each path, array by array (None: it is not defined there)."""
+    """Return, for each array in a slot, its location on each path (None where the slot is not defined). ``slots`` has the slot on each path."""
     found = [None if s is UNDEF else [a.place.location for a in arrays_in(s)] for s in slots]
     counts = {len(f) for f in found if f is not None}
     if len(counts) == 1:
@@ -121,7 +123,9 @@ def rows_of(slots: Sequence[Slot]) -> list[tuple[Location | None, ...]]:
 
 
 def meet(rows: Iterable[tuple[Location | None, ...]], kept: Iterable[Location], made: dict[Any, Location]) -> dict[tuple[Location | None, ...], Location]:
-    """Which rows become a location of their own: those whose locations nothing else refers to.  ``kept``: what others do."""
+    """Return a new location for each row that is joined: its locations differ and nothing else refers to them. ``kept`` has the locations that
+    are referred to elsewhere; ``made`` caches the new locations.
+    """
     rows = list(dict.fromkeys(rows))
     single = {row: {loc for loc in row if loc is not None} for row in rows}
     certain = set(kept).union(*(found for found in single.values() if len(found) == 1))
@@ -137,5 +141,5 @@ def meet(rows: Iterable[tuple[Location | None, ...]], kept: Iterable[Location], 
 
 
 def content(t: T) -> Val:
-    """What is in a location, as a slot."""
+    """Wrap the content of a location as a slot."""
     return Val(Num(ARRAY, t.dtype, t.shape), t.ir)

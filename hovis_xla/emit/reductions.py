@@ -1,4 +1,4 @@
-"""Contractions, reductions, sorts and loops: operations over elements whose step is given as a function."""
+"""Contractions, reductions, sorts, loops and scans; the operation on elements is given as a function."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,7 +9,7 @@ from hovis_xla.jaxlib.adapter import stablehlo as hlo
 
 
 def dot_general(a: T, b: T, contract: tuple[Sequence[int], Sequence[int]], batch: tuple[Sequence[int], Sequence[int]] = ((), ())) -> T:
-    """The general contraction; the result has the batch dimensions, then a's, then b's."""
+    """Emit a general contraction; the axes of the result are the batch axes, then those left of a, then those left of b."""
     numbers = hlo.DotDimensionNumbers.get(
         lhs_batching_dimensions=list(batch[0]), rhs_batching_dimensions=list(batch[1]),
         lhs_contracting_dimensions=list(contract[0]), rhs_contracting_dimensions=list(contract[1]),
@@ -21,7 +21,7 @@ def dot_general(a: T, b: T, contract: tuple[Sequence[int], Sequence[int]], batch
 
 
 def reduce(inputs: Sequence[T], inits: Sequence[T], axes: Sequence[int], body: Callable[..., Sequence[T]]) -> list[T]:
-    """Reduce several tensors together; body gets the accumulators, then the elements."""
+    """Reduce several tensors together; ``body`` gets the accumulators, then the elements."""
     shape = tuple(d for k, d in enumerate(inputs[0].shape) if k not in axes)
     types = [tensor_type(x.dtype, shape) for x in inputs]
     made = hlo.ReduceOp(types, [x.ir for x in inputs], [i.ir for i in inits], sorted(axes))
@@ -34,7 +34,7 @@ def reduce(inputs: Sequence[T], inits: Sequence[T], axes: Sequence[int], body: C
 
 
 def repeat(values: Sequence[T], more: Callable[..., T], step: Callable[..., Sequence[T]]) -> list[T]:
-    """While ``more(*values)`` holds, ``values = step(*values)``."""
+    """Emit a loop: while ``more(*values)`` holds, ``values = step(*values)``."""
     types = [x.ir.type for x in values]
     made = hlo.WhileOp(types, [x.ir for x in values])
     for region, body in zip(made.regions, (lambda *xs: [more(*xs)], step), strict=True):
@@ -45,7 +45,7 @@ def repeat(values: Sequence[T], more: Callable[..., T], step: Callable[..., Sequ
 
 
 def sort(operands: Sequence[T], axis: int, less: Callable[..., T]) -> list[T]:
-    """Sort several tensors together, stably; ``less(a0, b0, a1, b1, …)``."""
+    """Sort several tensors together, stably; ``less(a0, b0, a1, b1, …)`` compares two elements of each."""
     made = hlo.SortOp([x.ir.type for x in operands], [x.ir for x in operands], dimension=axis, is_stable=True)
     block = made.regions[0].blocks.append(*[t for x in operands for t in [tensor_type(x.dtype)] * 2])
     with ir.InsertionPoint(block):
@@ -55,7 +55,7 @@ def sort(operands: Sequence[T], axis: int, less: Callable[..., T]) -> list[T]:
 
 
 def cumulative(a: T, axis: int, combine: Callable[[T, T], T]) -> T:
-    """A running reduction along an axis, in log2(n) steps over the whole array."""
+    """Compute a scan (running reduction) along an axis, in log2(n) steps over the whole array."""
     step, size = 1, a.shape[axis]
     while step < size:
         later = combine(along(a, axis, 0, size - step), along(a, axis, step, size))

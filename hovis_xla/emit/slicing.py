@@ -1,8 +1,8 @@
-"""Parts of tensors: slices, what is put together of several, gathers and scatters.
+"""Slices, concatenations, pads, gathers and scatters of tensors.
 
-What is read of an array that has been stored into, where it is known which elements, is what stood there before, or what was
-stored.  The gradient of ``c[0] + c[1] + …`` adds to one element after the other.  XLA would do these stores one by one, each with a
-copy and a kernel of its own.  Here a store puts an array together of parts, and a part of that is found again.
+A read from an array that has been stored into, if all indices are known, gives either the earlier content or a stored value, and is
+replaced by that.  The gradient of ``c[0] + c[1] + …`` adds to one element after the other: XLA would do these stores one by one, each with
+a copy and a kernel of its own.  Here a store concatenates the array from its parts, and later reads find these parts.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,17 +15,17 @@ from hovis_xla.emit.fp_barriers import name_of, numbers
 from hovis_xla.jaxlib.adapter import ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 
-#: So many stores are looked through at most.
+#: Maximal number of stores and concatenations through which a read is traced back.
 FAR: Final = 64
 
 Bounds = Sequence[int]
 
 
-# ------------------------------------------------------------------------------------------------- what has been stored
+# ------------------------------------------------------------------------------------------------- stored parts
 
 
 def before(value: Any, starts: Bounds, stops: Bounds) -> tuple[Any, Bounds, Bounds]:
-    """A part of an array as a part of an earlier one, or of what was put there."""
+    """Trace a part of an array back, past stores and concatenations, to the value that it comes from; return that value and the bounds in it."""
     for _ in range(FAR):
         found = _before(value, starts, stops)
         if found is None:
@@ -57,19 +57,19 @@ def _before(value: Any, starts: Bounds, stops: Bounds) -> tuple[Any, Bounds, Bou
 
 
 def _within(part: Any, at: Bounds, starts: Bounds, stops: Bounds) -> tuple[Any, Bounds, Bounds] | None:
-    """The same part of what stands at a place, if it is in there."""
+    """Return ``part``, which stands at ``at``, with the bounds relative to it, or None if it does not contain them."""
     if not all(k <= a and b <= k + n for a, b, k, n in zip(starts, stops, at, shape_of(part), strict=True)):
         return None
     return part, [a - k for a, k in zip(starts, at, strict=True)], [b - k for b, k in zip(stops, at, strict=True)]
 
 
 def axis_of(value: Any) -> int:
-    """Along which axis something is put together."""
+    """Return the axis of a concatenation."""
     return int(value.owner.attributes["dimension"])
 
 
 def pieces(value: Any, axis: int, start: int, stop: int) -> list[tuple[Any, int, int]]:
-    """The parts that an array is made of between two places of an axis: of which array, and from where to where."""
+    """Return the parts of an array between two positions of an axis: for each, the array it comes from, and its start and stop there."""
     if start >= stop:
         return []
     if name_of(value) != "concatenate" or axis_of(value) != axis:
@@ -83,7 +83,7 @@ def pieces(value: Any, axis: int, start: int, stop: int) -> list[tuple[Any, int,
 
 
 def filling(value: Any) -> Any:
-    """The number that a whole array is full of, if it is made of one."""
+    """Return the scalar that an array is a broadcast of, or None."""
     if name_of(value) == "broadcast_in_dim" and not shape_of(value.owner.operands[0]):
         return value.owner.operands[0]
     return None
@@ -119,16 +119,16 @@ def pad(a: T, value: Any, low: Sequence[int], high: Sequence[int]) -> T:
 
 
 def spread(a: T, gaps: Sequence[int]) -> T:
-    """So many zeros between the elements of each dimension."""
+    """Insert zeros between the elements along each axis; ``gaps`` says how many."""
     shape = tuple(d + max(d - 1, 0) * n for d, n in zip(a.shape, gaps, strict=True))
     none = [0] * len(shape)
     return T(hlo.pad(a.ir, constant(0, a.dtype).ir, none, none, list(gaps)), a.dtype, shape)
 
 
 def dynamic_slice(a: T, starts: Sequence[T], sizes: Sequence[int]) -> T:
-    """XLA clamps the starts: what is out of range has to be seen to before."""
+    """Emit a dynamic slice. XLA clamps the starts, so the caller must handle those out of range."""
     if any(size > dim for size, dim in zip(sizes, a.shape, strict=True)):
-        return zeros(a.dtype, tuple(sizes))  # of nothing: no start is in range
+        return zeros(a.dtype, tuple(sizes))  # a slice of too small an array: no start is in range
     return T(hlo.dynamic_slice(a.ir, _starts(starts, sizes), list(sizes)), a.dtype, tuple(sizes))
 
 
@@ -139,12 +139,14 @@ def dynamic_update_slice(a: T, update: T, starts: Sequence[T]) -> T:
 
 
 def _starts(starts: Sequence[T], sizes: Sequence[int]) -> list[Any]:
-    """Of a single element: no start is less than zero then, and of unsigned ones XLA clamps but one end."""
+    """Return the starts as MLIR values. For a single element they are converted to unsigned integers, because no start is negative then and XLA
+    needs to clamp at one end only.
+    """
     return [convert(s, np.dtype(np.uint64)).ir if set(sizes) == {1} else s.ir for s in starts]
 
 
 def put_together(a: T, update: T, starts: Sequence[int]) -> T:
-    """The same at places that are known, as a concatenation of what stays and what comes."""
+    """Store ``update`` at known starts by concatenating the parts of ``a`` that stay with the update."""
     axis = next((k for k, (n, d) in enumerate(zip(update.shape, a.shape, strict=True)) if n != d), None)
     if axis is None:
         return update
@@ -156,7 +158,7 @@ def put_together(a: T, update: T, starts: Sequence[int]) -> T:
 
 
 def take(a: T, indices: T, axis: int) -> T:
-    """``np.take`` along one axis with indices in range."""
+    """Emit ``np.take`` along one axis; the indices must be in range."""
     rank, batch = len(a.shape), len(indices.shape)
     offset = [*range(axis), *(k + batch for k in range(axis, rank - 1))]
     numbers = hlo.GatherDimensionNumbers.get(
@@ -166,12 +168,12 @@ def take(a: T, indices: T, axis: int) -> T:
     sizes = [1 if k == axis else d for k, d in enumerate(a.shape)]
     shape = a.shape[:axis] + indices.shape + a.shape[axis + 1 :]
     if not a.shape[axis]:
-        return zeros(a.dtype, shape)  # of nothing: no index is in range
+        return zeros(a.dtype, shape)  # the axis is empty: no index is in range
     return T(hlo.gather(a.ir, indices.ir, numbers, sizes), a.dtype, shape)
 
 
 def gather(a: T, axes: Sequence[int], indices: Sequence[T]) -> T:
-    """What is at places along some axes, all of one shape and in range; those dimensions come first."""
+    """Gather elements at indices along some axes, all of one shape and in range; the axes of the indices come first in the result."""
     shape = indices[0].shape
     stacked = concatenate([reshape(i, (*shape, 1)) for i in indices], len(shape))
     rest = [d for k, d in enumerate(a.shape) if k not in axes]
@@ -195,9 +197,10 @@ def _scattered(a: T, places: T, updates: T, numbers: Any, combine: Callable[[T, 
 
 
 def scatter(a: T, indices: Sequence[T], updates: T, combine: str | None = None, axes: Sequence[int] | None = None) -> T:
-    """``a[i, j, …] = updates`` with one index vector for each of some axes (the first ones): the last of equal ones wins.
+    """Emit ``a[i, j, …] = updates`` with one index vector for each of ``axes`` (None: the first ones); of equal indices the last one wins.
 
-    What is out of range is left out.  combine: an operation of what is there and what comes, in place of that.
+    Updates out of range are ignored.  combine: the name of an operation that combines the old element with the update, which otherwise
+    replaces it.
     """
     axes = list(range(len(indices))) if axes is None else axes
     count = updates.shape[0]
@@ -210,7 +213,7 @@ def scatter(a: T, indices: Sequence[T], updates: T, combine: str | None = None, 
 
 
 def scatter_add(a: T, at: T, amounts: T) -> T:
-    """A vector to which amounts have been added, each at its place, in order; what is out of range is left out."""
+    """Add each amount to the vector ``a`` at its index, in order; indices out of range are ignored."""
     numbers = hlo.ScatterDimensionNumbers.get(
         update_window_dims=[], inserted_window_dims=[0], input_batching_dims=[], scatter_indices_batching_dims=[],
         scattered_dims_to_operand_dims=[0], index_vector_dim=1,
@@ -219,6 +222,6 @@ def scatter_add(a: T, at: T, amounts: T) -> T:
 
 
 def along(a: T, axis: int, start: int, stop: int) -> T:
-    """A part of an axis."""
+    """Slice one axis, from start to stop."""
     rank = range(len(a.shape))
     return static_slice(a, [start if k == axis else 0 for k in rank], [stop if k == axis else a.shape[k] for k in rank], [1] * len(a.shape))

@@ -1,9 +1,9 @@
-"""What flows through the lowering: numbers and arrays in XLA, and everything that is known before it runs.
+"""Operands of the lowering: numbers and arrays in XLA, and everything that is known before the program runs.
 
-    Val       an XLA value, with what it is to Python: a Python number, a NumPy scalar or an array
-    Known     any Python object; no XLA value stands for it until one is needed
-    Struct    a tuple, list, dict or object of the result, with its parts: it is built by the host, after the call
-    OneOf     one of several of these; a number says which
+    Val       an XLA value, with its kind in Python: a Python number, a NumPy scalar or an array
+    Known     any Python object; no XLA value is made for it until one is needed
+    Struct    a tuple, list, dict or object of the result, with its parts: the host builds it after the call
+    OneOf     one of several of these; a number selects it
     UNDEF     the content of a slot on a path that does not define it
 """
 
@@ -23,10 +23,10 @@ from hovis.lattice.inspection import is_a
 PYTHON: Final = "python"
 SCALAR: Final = "scalar"
 ARRAY: Final = "array"
-#: A number that is Python's or NumPy's, and a truth beside it says which: ``total = 0.0`` before ``total = total + v[i]``.
+#: A Python number or a NumPy scalar, with a boolean that says which: ``total = 0.0`` before ``total = total + v[i]``.
 EITHER: Final = "either"
 
-#: Python's numbers and what carries them.
+#: The dtype that represents each class of Python numbers.
 CARRIERS: Final[dict[type, np.dtype[Any]]] = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
 PYTHON_OF: Final = {dtype: cls for cls, dtype in CARRIERS.items()}
 
@@ -38,7 +38,7 @@ BOOL: Final = np.dtype(bool)
 
 
 class NotLowerable(Exception):
-    """Something has no place in compiled code; the function runs as residual Python.  Says what, and where."""
+    """Raised if something cannot be expressed in compiled code; the function then runs as residual Python. Says what, and where."""
 
     def __init__(self, what: str, location: Location | None = None) -> None:
         super().__init__(what)
@@ -46,7 +46,7 @@ class NotLowerable(Exception):
         self.location = location
 
     def bare(self) -> Self:
-        """Itself, to be kept: without its traceback, which holds the frames of the user's functions and all that is in them."""
+        """Return the exception without its traceback, context and cause, which hold the frames of user functions and all their objects."""
         self.__traceback__ = self.__context__ = self.__cause__ = None
         return self
 
@@ -57,11 +57,11 @@ class NotLowerable(Exception):
 
 
 class Late(NotLowerable):
-    """It would take longer to find out whether it can be compiled than a first call may take."""
+    """Raised if finding out whether the function can be compiled would take longer than a first call may take."""
 
 
 class Raises(NotLowerable):
-    """The original raises here, always, an exception of a class: no program comes further on this path."""
+    """Raised where the original program always raises an exception of class ``cls``: no program continues on this path."""
 
     def __init__(self, what: str, cls: type[BaseException], location: Location | None = None) -> None:
         super().__init__(what, location)
@@ -69,16 +69,16 @@ class Raises(NotLowerable):
 
 
 class NumberUnknown(NotLowerable):
-    """What is done here depends on an int: it may be lowered if that were known."""
+    """The lowering depends on an int whose value is not known; it might succeed if it were."""
 
 
 class ShapeUnknown(NotLowerable):
-    """A shape depends on a number: it could be lowered if that were known."""
+    """A shape depends on a number whose value is not known; the lowering might succeed if it were."""
 
 
 @dataclass(frozen=True, slots=True)
 class Num:
-    """What a number or an array is: ``kind`` PYTHON, SCALAR or ARRAY; its dtype; its shape."""
+    """The type of a number or an array: ``kind`` PYTHON, SCALAR, ARRAY or EITHER; its dtype; its shape."""
 
     kind: str
     dtype: "np.dtype[Any]"
@@ -86,7 +86,7 @@ class Num:
 
     @property
     def python(self) -> type | None:
-        """bool, int, float or complex, if it is a Python number."""
+        """bool, int, float or complex for a Python number, else None."""
         return PYTHON_OF[self.dtype] if self.kind == PYTHON else None
 
     def __str__(self) -> str:
@@ -98,7 +98,7 @@ class Num:
 
 
 def python_num(cls: type) -> Num:
-    """The Num of a Python number."""
+    """Return the Num of a Python number of this class."""
     return Num(PYTHON, CARRIERS[cls])
 
 
@@ -110,8 +110,9 @@ COMPLEX: Final = python_num(complex)
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """Memory that the caller knows: that of an argument (by its number) or of a constant; ``view``: a part of it, or another
-    way to look at it."""
+    """A root: memory that the caller knows, of an argument (by its number) or of a constant (by its id). ``view``: only a part of it, or another
+    view of it.
+    """
 
     argument: int | None
     constant: int | None = None
@@ -120,7 +121,7 @@ class Owned:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """Memory of what goes round in a loop, by its number among all of that; ``view``: a part of it, or another way to look at it."""
+    """A root: the memory of a value that a loop carries, by its number among these. ``view``: only a part of it, or another view of it."""
 
     loop: object
     number: int
@@ -132,10 +133,10 @@ _numbers = itertools.count()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Val:
-    """An XLA value (``ir``: an MLIR value of the same dtype and shape).
+    """An XLA value (``ir``: an MLIR value of the dtype and shape of ``num``).
 
-    ``tag`` (of an EITHER) is an MLIR truth: NumPy's?  ``roots`` says which arrays its memory may be part of in the original
-    program: those it is a view of, else itself.  ``place`` (of an array) is where that is, if it is known exactly.
+    ``tag`` (of an EITHER) is an MLIR boolean: is it a NumPy scalar?  ``roots`` are the arrays whose memory it may share in the original
+    program: those that it may be a view of, otherwise itself.  ``place`` (of an array) is its place in memory, if that is known exactly.
     """
 
     num: Num
@@ -146,7 +147,7 @@ class Val:
 
 
 class Stored(Val):
-    """An array that may be stored into: what is in it is read when it is asked for."""
+    """A mutable array: ``ir`` reads its current content on each access."""
 
     __slots__ = ("read",)
     read: Callable[[Any], Any]
@@ -162,14 +163,14 @@ class Stored(Val):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """A Python object, known before the program runs."""
+    """A Python object that is known before the program runs."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Handle:
-    """What stands, as a known object, for an argument that the result may hold, and that nothing is done with."""
+    """A placeholder, as a known object, for an argument that the result may hold and that is not used otherwise."""
 
     argument: int
 
@@ -179,14 +180,14 @@ def is_handle(operand: object) -> bool:
 
 
 def holds_handle(operand: object) -> bool:
-    """Is there such an argument in what is put together?"""
+    """Does the operand contain a placeholder for an argument?"""
     parts = operand.parts if isinstance(operand, Struct) else operand.members if isinstance(operand, OneOf) else ()
     return is_handle(operand) or any(map(holds_handle, parts))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Raised:
-    """What stands for an exception that is caught: its class."""
+    """A placeholder for a caught exception: its class."""
 
     cls: type[BaseException]
 
@@ -195,11 +196,11 @@ _RAISED: Final[dict[type, Known]] = {}
 
 
 def raised(cls: type[BaseException]) -> Known:
-    """An exception of a class, as an operand."""
+    """Return the operand for a caught exception of this class."""
     return _RAISED.setdefault(cls, Known(Raised(cls)))
 
 
-#: Defaults of optional arguments of NumPy's functions.
+#: Default values of optional arguments of NumPy functions.
 NONE: Final = Known(None)
 FALSE: Final = Known(False)
 TRUE: Final = Known(True)
@@ -209,9 +210,9 @@ LAST: Final = Known(-1)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Struct:
-    """The result of a constructor call (``make_tuple``, ``make_dict`` …) that the host does again after the run.
+    """The result of a constructor call (``make_tuple``, ``make_dict`` …) that the host repeats after the run.
 
-    ``op`` is its identity: where it is the same, it is the same object wherever it stands in the result.
+    ``op`` is its identity: Structs with the same ``op`` are one object, wherever they stand in the result.
     """
 
     callee: Callable[..., object]
@@ -221,7 +222,7 @@ class Struct:
 
 @once
 def named_tuple(cls: type) -> Callable[..., object]:
-    """The constructor of a named tuple, as the callee of a Struct."""
+    """Return a constructor of the named tuple ``cls``, for use as the callee of a Struct."""
 
     def build(*parts: object) -> object:
         return tuple.__new__(cls, parts)
@@ -232,13 +233,13 @@ def named_tuple(cls: type) -> Callable[..., object]:
 
 
 def is_sequence(struct: Struct) -> bool:
-    """A tuple, named or not, or a list?"""
+    """Is the Struct a list or a tuple, named or not?"""
     return struct.callee in (operations.make_tuple, operations.make_list) or hasattr(struct.callee, "named")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bound:
-    """A method of an array, or of a ufunc, that has been looked up and not yet called."""
+    """A method of an array or of a ufunc that was looked up and not yet called."""
 
     method: Callable[..., object]
     instance: "Val | Ragged | Known"
@@ -246,7 +247,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneOf:
-    """One of several operands, none of which is one of several itself; ``which`` (an MLIR i32) says which, at run time."""
+    """One of several operands, none of which is a OneOf; ``which`` (an MLIR i32) selects it at run time."""
 
     which: Any
     members: "tuple[Operand, ...]"
@@ -258,10 +259,10 @@ def _as_it_is(base: Val) -> Val:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ragged:
-    """An array of which the size is only known at run time, at the width of some whole: a part of an array, or one of its own.
+    """An array whose size is known only at run time, padded to a known size: a part of an array, or one with memory of its own.
 
-    ``counts`` says which elements of each dimension count (``ops/ragged/extents``).  ``shown`` gives it out of what is in ``base``, the
-    rest being anything; ``write`` stores into that.  ``own``: it is memory of its own, and all of base.
+    ``counts`` says which elements of each dimension are valid (``ops/ragged/extents``).  ``shown`` computes the padded array from ``base``; the
+    padding may be anything.  ``write`` stores into ``base``.  ``own``: whether it has memory of its own, which is all of ``base``.
     """
 
     full: Num
@@ -276,17 +277,17 @@ class Ragged:
 
 
 def view_roots(arrays: "Iterable[Val]") -> frozenset[object]:
-    """The roots of a view of one of these."""
+    """Return the roots of a view of one of these arrays."""
     return frozenset(map(_seen, frozenset[object]().union(*(a.roots for a in arrays))))
 
 
 def _seen(root: object) -> object:
-    """The root of a view."""
+    """Return the root of a view of this root."""
     return replace(root, view=True) if isinstance(root, Owned | Carried) else root
 
 
 def roots_behind(roots: frozenset[object], loop: object, carried: "Sequence[frozenset[object]]") -> frozenset[object]:
-    """Roots, with those of what goes round in a loop, as they are known behind it, in place of that."""
+    """Return the roots as they are after the loop: those of values that ``loop`` carries are replaced by the roots in ``carried``."""
     found: set[object] = set()
     for root in roots:
         if isinstance(root, Carried) and root.loop is loop:
@@ -297,7 +298,9 @@ def roots_behind(roots: frozenset[object], loop: object, carried: "Sequence[froz
 
 
 def roots_carried(starts: "Sequence[frozenset[object]]", ends: "Sequence[frozenset[object]]", loop: object) -> "list[frozenset[object]]":
-    """The roots of all that goes round, at the head: those with which it comes in, and those of what a round makes of it."""
+    """Compute the roots of all values that a loop carries, at its header: the fixpoint of the initial roots (``starts``) and those at the end of
+    an iteration (``ends``).
+    """
     found = list(starts)
     while True:
         after = [a | roots_behind(b, loop, found) for a, b in zip(starts, ends, strict=True)]
@@ -320,12 +323,12 @@ Slot = Val | Known | Struct | Bound | OneOf | Ragged | _Undefined
 
 
 def num_of_dtype(dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> Num:
-    """What a computation of NumPy gives: an array, or a scalar if there is nothing left of its shape."""
+    """Return the Num of a result of NumPy: an array, or a scalar if the shape is empty."""
     return Num(ARRAY if shape else SCALAR, dtype, shape)
 
 
 def num_of_value(value: Any) -> Num | None:
-    """What a known value is, if it is a number or an array of numbers."""
+    """Return the Num of a known value, or None if it is neither a number nor an array of numbers."""
     if type(value) in CARRIERS:
         return python_num(type(value))
     if issubclass(type(value), np.generic) and _supported(value.dtype):
@@ -340,7 +343,7 @@ def _supported(dtype: "np.dtype[Any]") -> bool:
 
 
 def num_of_type(t: AbstractValue, dims: Any = None) -> Num | None:
-    """What a value of this type is; None if it is no number, or if a dimension of it is not known."""
+    """Return the Num of a value of this type; None if it is not a number or an array, or if one of its dimensions is not known."""
     if isinstance(t, Array):
         shape = tuple(d.value if isinstance(d, Const) else d for d in dims) if dims is not None else ()
         sizes = tuple(d for d in shape if isinstance(d, int))
@@ -359,7 +362,7 @@ def num_of_type(t: AbstractValue, dims: Any = None) -> Num | None:
 
 
 def either_of(t: AbstractValue) -> Num | None:
-    """What a Union of a Python number and the NumPy scalar with the same bits is."""
+    """Return the EITHER Num for a Union of a Python number and a NumPy scalar of the same dtype; None for another type."""
     if not isinstance(t, Union) or len(t.members) != 2:
         return None
     nums = [num_of_type(m) for m in t.members]
@@ -369,7 +372,7 @@ def either_of(t: AbstractValue) -> Num | None:
 
 
 def abstract(operand: Operand) -> AbstractValue | None:
-    """The lattice type of an operand, as the rules of the NumPy library want it."""
+    """Return the lattice value of an operand for the rules of the NumPy library, or None if there is none."""
     if isinstance(operand, Known):
         return Const(operand.value)
     if not isinstance(operand, Val):
@@ -381,12 +384,12 @@ def abstract(operand: Operand) -> AbstractValue | None:
 
 
 def is_numpy(operand: Operand) -> bool:
-    """An array or a NumPy scalar?"""
+    """Is the operand an array or a NumPy scalar?"""
     if isinstance(operand, Val):
         return operand.num.kind != PYTHON
     return isinstance(operand, Known) and is_a(operand.value, np.ndarray | np.generic)
 
 
 def is_array(operand: object) -> bool:
-    """An array of the program?"""
+    """Is the operand an array in the program?"""
     return isinstance(operand, Val) and operand.num.kind == ARRAY

@@ -1,11 +1,11 @@
-"""The steps by which views show arrays: what each reads, what a store through it makes, and what it is on the host.
+"""Steps from an array to a view of it: how to load through each, store through it, and repeat it on the host.
 
-A step can be read (``load``), stored through (``store``: the whole after a part of it was replaced), and done again by the
+A step can be read (``load``), stored through (``store``, which returns the whole array after the part was replaced), and repeated by the
 host (``host``).
 
-Slices, integers, new axes, transposes, flips and broadcasts in any order are one step, a :class:`Box`.  Which one a call
-of NumPy's is, NumPy is asked: it is done on a stand-in whose strides are marks, and the strides and the offset of the
-result say what was done.
+Slices, integers, new axes, transposes, flips and broadcasts in any order are one step, a :class:`Box`.  NumPy itself tells which Box a
+call of NumPy makes: the call is done on a stand-in array whose strides are distinct marks, and the strides and the offset of the result
+show what was done.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,15 +18,15 @@ from hovis_xla.emit import builder, slicing
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.values import INT64, NotLowerable
 
-#: A start that is known, or an i64 in the program.
+#: A start index: a known integer, or an i64 value of the program.
 Start = int | T
 
-#: How a place puts an update into an array at these starts (a ``dynamic_update_slice`` of the walker's).
+#: Stores an update (the second argument) into an array at these starts: a ``dynamic_update_slice`` of the walker.
 Put = Callable[[T, T, tuple[T, ...]], T]
 
 
 def c_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides of an array in C order, in elements."""
+    """Return the strides of an array in C order, in elements."""
     found: list[int] = []
     step = 1
     for size in reversed(shape):
@@ -40,10 +40,10 @@ def c_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A part of an array: of each dimension so many elements from a start on with a step, and the dimensions in an order.
+    """A rectangular part of an array: for each axis a start, a count and a stride, and an order of the axes.
 
-    ``axes`` names for each dimension of the view that of the array, or None (a new one; of more than one element if it was
-    broadcast); a dimension of the array that is not named has one element.  ``writable``: is the view, if the array is?
+    ``axes`` has, for each dimension of the view, that of the array, or None (a new dimension, with more than one element only if it was
+    broadcast); a dimension of the array that is not in ``axes`` has one element.  ``writable``: whether the view is writable if the array is.
     """
 
     starts: tuple[Start, ...]
@@ -54,7 +54,7 @@ class Box:
     writable: bool = True
 
     def then(self, other: "Box") -> "Box":
-        """This box, then another of what it shows."""
+        """Compose this box with another box of the view that it gives."""
         starts, counts, strides = list(self.starts), list(self.counts), list(self.strides)
         for axis, start, count, stride in zip(self.axes, other.starts, other.counts, other.strides, strict=True):
             if axis is not None:
@@ -72,7 +72,7 @@ class Box:
         return Box(tuple(next(left) if isinstance(s, T) else s for s in self.starts), self.counts, self.strides, self.axes, self.shape, self.writable)
 
     def _spans(self) -> tuple[list[Start], list[int], list[int]]:
-        """First elements, extents and positive steps, whatever the direction."""
+        """Return the first elements, extents and positive steps, for either direction."""
         starts: list[Start] = []
         extents, steps = [], []
         for start, count, stride in zip(self.starts, self.counts, self.strides, strict=True):
@@ -129,14 +129,14 @@ class Box:
         if 0 in self.shape:
             for _ in filter(lambda start: isinstance(start, T), self.starts):
                 next(left)
-            return array[None][:0].reshape(self.shape)  # what has no elements is a view in any shape
+            return array[None][:0].reshape(self.shape)  # an array without elements can be viewed in any shape
         items: list[Any] = []
         for start, count, stride in zip(self.starts, self.counts, self.strides, strict=True):
             first = next(left) if isinstance(start, T) else start
             last = first + count * stride
             items.append(slice(first, last if last >= 0 else None, stride) if count else slice(0, 0))
         found = array[(*items, ...)]
-        if found.shape != tuple(self.counts):  # of a path that was not taken: nobody will ask for it
+        if found.shape != tuple(self.counts):  # it belongs to a path that was not taken: nothing uses it
             return np.empty(self.shape, array.dtype)
         named = [a for a in self.axes if a is not None]
         found = found.transpose([*named, *(k for k in range(array.ndim) if k not in named)])
@@ -150,7 +150,7 @@ class Box:
 
 
 def _moved(start: Start, by: Start, factor: int) -> Start:
-    """start + by * factor."""
+    """Return start + by * factor."""
     if isinstance(by, int) and by * factor == 0:
         return start
     if isinstance(start, int) and isinstance(by, int):
@@ -164,7 +164,7 @@ def as_start(start: Start) -> T:
 
 
 def _marks(extents: Sequence[int], steps: Sequence[int]) -> T:
-    """Where in a block of these extents the elements of every step-th are."""
+    """Emit a mask, over these extents, of the elements at multiples of ``steps``."""
     found: T | None = None
     for axis, step in enumerate(steps):
         if step > 1:
@@ -180,7 +180,7 @@ def _marks(extents: Sequence[int], steps: Sequence[int]) -> T:
 
 @dataclass(frozen=True, slots=True)
 class Reshaped:
-    """Another shape of the same memory; ``before`` is the shape that it was."""
+    """A reshape of the same memory; ``before`` is the old shape."""
 
     before: tuple[int, ...]
     shape: tuple[int, ...]
@@ -229,7 +229,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Diagonal:
-    """``np.diagonal``: a view that can't be stored into."""
+    """``np.diagonal``: a read-only view."""
 
     shape: tuple[int, ...]
     offset: int = 0
@@ -255,7 +255,7 @@ class Diagonal:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """``sliding_window_view``: a view that can't be stored into, for its elements overlap."""
+    """``sliding_window_view``: a read-only view, because its elements overlap."""
 
     shape: tuple[int, ...]
     sizes: tuple[int, ...]
@@ -286,11 +286,11 @@ class Windows:
 Step = Box | Reshaped | Part | Diagonal | Windows
 
 
-# ------------------------------------------------------------------------------------------------- asking NumPy
+# ------------------------------------------------------------------------------------------------- Boxes of NumPy's views
 
 
 def box_of(shape: tuple[int, ...], view: Callable[[np.ndarray[Any, Any]], Any]) -> Box | None:
-    """What a view of an array of this shape shows, given a function that makes it; None if that is no Box."""
+    """Return the Box for a view of an array of this shape, which the function ``view`` makes; None if the view is not a Box."""
     marks: list[int] = []
     mark = 1
     for size in shape:

@@ -1,4 +1,4 @@
-"""``hovis_xla.jit``, ahead-of-time compilation, what is kept for arguments of one kind."""
+"""``hovis_xla.jit``, ahead-of-time compilation, and the variants that a jitted function keeps."""
 
 from hovis.base import own_code
 

@@ -1,4 +1,4 @@
-"""Programs to look at, to keep and to call by hand: lowered, compiled, and out of bytes."""
+"""Programs for inspection, storage and direct calls: lowered, compiled, and loaded from bytes."""
 
 import functools
 from collections.abc import Callable
@@ -40,7 +40,7 @@ class Lowered:
         return self._executable.stablehlo(locations)
 
     def compile(self) -> "Compiled":
-        """Hand it to XLA."""
+        """Compile the program with XLA."""
         return Compiled(self._traced, self._executable)
 
 
@@ -67,7 +67,7 @@ class Compiled:
         return self.trace.by_position()(*self._filled(unknown))
 
     def _filled(self, unknown: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments, and the defaults of those that are not given."""
+        """Return the arguments, followed by the defaults of those that are not given."""
         return unknown + tuple(map(absent, self.trace.signature.unknown[len(unknown) :]))
 
     def as_text(self) -> str:
@@ -76,7 +76,7 @@ class Compiled:
 
     @property
     def loops(self) -> Loops:
-        """How many loops are native code, how many are not, and how many arrays are copied in their rounds."""
+        """How many loops are native code, how many are not, and how many arrays are copied in each iteration."""
         return self.executable.loops
 
     def cost_analysis(self) -> dict[str, float]:
@@ -90,8 +90,8 @@ class Compiled:
     def serialize(self) -> bytes:
         """The executable as bytes for :func:`load`; for the same jaxlib on the same kind of CPU.
 
-        What the trace read of its environment is frozen in it, arrays included.  StorageError if the result or the
-        arguments hold what can't be written down: instances, functions, classes.
+        Values that the trace read from its environment are frozen in it, arrays included.  Raises StorageError if the result or the
+        arguments hold something that cannot be stored: instances, functions, classes.
         """
         plans = plan_of(self.trace.signature)
         if plans is None:
@@ -100,7 +100,7 @@ class Compiled:
 
 
 class Loaded:
-    """An executable out of bytes.  It knows no Python: calls that XLA gives up go to ``fallback``, or raise."""
+    """An executable loaded from bytes. It has no Python code of the function: calls that XLA gives up go to ``fallback``, or raise."""
 
     def __init__(self, blob: bytes, fallback: Callable[..., Any] | None) -> None:
         self.executable, arguments = serialization.restore(blob)
@@ -138,11 +138,11 @@ class Loaded:
 def load(blob: bytes, fallback: Callable[..., Any] | None = None) -> Loaded:
     """The executable of ``serialize()``, as a function of the unknown arguments.
 
-    fallback      the original (or anything that takes the same arguments), for calls that XLA gives up: exceptions, ints
-                  of more than 64 bits, arguments that do not fit.  Without it such calls raise.
+    fallback      the original function (or anything that takes the same arguments), for calls that XLA gives up: exceptions,
+                  ints of more than 64 bits, arguments that do not fit.  Without it such calls raise.
 
-    Raises StorageError alone if the bytes are damaged, or made for another jaxlib, CPU or XLA_FLAGS; TypeError if blob holds no bytes.
-    The bytes hold machine code, and it is run: load only what you trust.  The digest in them finds damage, not malice.
+    Raises only StorageError if the bytes are damaged, or made for another jaxlib, CPU or XLA_FLAGS; TypeError if blob holds no bytes.
+    The bytes hold machine code, which will be run: load only what you trust.  The digest in them detects damage, not malice.
 
     >>> import hovis
     >>> from hovis_xla import compile

@@ -1,4 +1,4 @@
-"""The arguments of a call as a graph: objects, which may stand in several places, and the leaves in them."""
+"""The arguments of a call as a graph of objects, which may be referenced from several places, and leaves."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -15,11 +15,11 @@ _KINDS: Final[dict[Any, str]] = {list: "list", dict: "dict", set: "set"}
 
 
 class Unfit(Exception):
-    """The arguments are nothing that could be adopted."""
+    """Raised if the arguments cannot be adopted."""
 
 
 class Graph:
-    """The arguments of a call, looked through as a graph: its objects and its leaves, each once."""
+    """The arguments of a call as a graph: its objects and its leaves, each once."""
 
     def __init__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], policy: Mapping[Path, str]) -> None:
         self._walk = Walk(policy)
@@ -33,11 +33,11 @@ class Graph:
         self.named = tuple([(name, self._part(value, (name,))) for name, value in kwargs.items()])
 
     def adopted(self) -> Adopted:
-        """What a trace has to know of it."""
+        """Return the description of the graph that a trace needs."""
         return Adopted(tuple(self.objects), self.positional, self.named)
 
     def forget(self) -> None:
-        """Let go of the objects themselves: they are the caller's."""
+        """Drop the references to the objects themselves, which belong to the caller."""
         self.wholes.clear()
         self.leaves.clear()
         self._known.clear()

@@ -1,7 +1,8 @@
-"""Arrays of other libraries, as NumPy arrays: those of jax, tensors of torch, anything with ``__dlpack__`` or ``__array__``; and NumPy's as jaxlib's.
+"""Conversion of arrays of other libraries to NumPy arrays (jax arrays, torch tensors, anything with ``__dlpack__`` or ``__array__``), and of
+NumPy arrays to jaxlib arrays.
 
-Memory is shared where the other side can share it (``__dlpack__`` on the CPU), so that what fn stores is seen there. An array
-of jaxlib's can't be stored into, so it shares memory only with arrays that nobody else has.
+Memory is shared where the other library can share it (``__dlpack__`` on the CPU), so that stores by fn are visible there. A jaxlib
+array is immutable, so it shares memory only with arrays that nothing else refers to.
 """
 
 import sys
@@ -18,7 +19,7 @@ _OWN: Final = (np.ndarray, np.generic, int, float, complex)
 
 
 def as_numpy(value: Any) -> Any:
-    """value, with NumPy's arrays for those of others, in tuples, lists and dicts as well (these are copied then)."""
+    """Return value with NumPy arrays in place of arrays of other libraries, also inside of tuples, lists and dicts (which are then copied)."""
     kind = type(value)
     if isinstance(value, _OWN) or is_known(value):
         return value
@@ -28,25 +29,25 @@ def as_numpy(value: Any) -> Any:
         try:
             return np.asarray(memoryview(value))
         except (BufferError, RuntimeError, ValueError):
-            pass  # elsewhere, in several places, or of a dtype that Python has no letter for
+            pass  # it is on another device, on several devices, or of a dtype for which the buffer protocol has no format
     if hasattr(kind, "__dlpack__"):
         try:
             return np.from_dlpack(value)
         except (BufferError, RuntimeError, TypeError, ValueError):
-            pass  # another device, a dtype that NumPy has not, a gradient: __array__ says what to do, or why not
+            pass  # it is on another device, of a dtype that NumPy does not have, or has a gradient: __array__ converts it, or says why not
     return np.asarray(value) if hasattr(kind, "__array__") else value
 
 
 def as_device(call: Callable[[], Any], given: dict[int, Any]) -> Any:
-    """What a call gives, with jaxlib's arrays for NumPy's, in tuples, lists and dicts as well (these are copied then).
+    """Return the result of a call with jaxlib arrays in place of NumPy arrays, also inside of tuples, lists and dicts (which are then copied).
 
-    ``given`` has the arrays of jaxlib's that arguments were made of, by the ids of these: what comes back as it went in is the same object.
+    ``given`` maps the ids of arguments to the jaxlib arrays that they were converted from: an argument that is returned is the same object again.
     """
     return _placed([call()], 0, {**given})
 
 
 def _placed(holder: Any, at: Any, made: dict[int, Any]) -> Any:
-    """What stands at a place of a container; ``made`` has what has been made of parts before, by their ids."""
+    """Return the converted element of ``holder`` at ``at``; ``made`` maps the ids of parts to their conversions."""
     value = holder[at]
     kind = type(value)
     if id(value) in made:
@@ -55,7 +56,7 @@ def _placed(holder: Any, at: Any, made: dict[int, Any]) -> Any:
         if value.dtype.char in buffers.DTYPES and value.dtype.isnative:
             made[id(value)] = buffers.device_array(value, _holders(holder, at) <= _ALONE)
     elif kind is list or kind is dict or kind is tuple or (isinstance(value, tuple) and is_named_tuple(kind)):
-        made[id(value)] = value  # as far as it holds itself
+        made[id(value)] = value  # for a container that contains itself
         made[id(value)] = _container(value, [_placed(value, k, made) for k in (value if kind is dict else range(len(value)))])
     return made.get(id(value), value)
 
@@ -65,7 +66,7 @@ def _holders(holder: Any, at: Any) -> int:
 
 
 def _alone() -> int:
-    """What ``_holders`` counts where ``_placed`` and the container are all that know of an array."""
+    """Return what ``_holders`` counts for an array that only ``_placed`` and the container refer to."""
     holder = [np.empty(1)]
     value = holder[0]
     found = _holders(holder, 0)
@@ -81,7 +82,7 @@ def _parts(value: Any) -> list[Any]:
 
 
 def _container(value: Any, made: list[Any]) -> Any:
-    """A container like this one with other parts; itself, if they are the same."""
+    """Return a container of the same type with the parts ``made``, or the container itself if all parts are the same objects."""
     if all(a is b for a, b in zip(_parts(value), made, strict=True)):
         return value
     if type(value) is dict:

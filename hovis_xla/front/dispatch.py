@@ -1,7 +1,7 @@
-"""Which variant does a call: by the entries of a few that were used last, else by the key of the arguments.
+"""Dispatch of calls to variants: first by the entries of a few recently used variants, else by the key of the arguments.
 
-The front half (keys, guards, defaults, the table of variants) is that of ``hovis.jit``; only what a variant runs
-differs: an executable, and the residual Python wherever that gives up.
+The front half (keys, guards, defaults, the table of variants) is that of ``hovis.jit``; the difference is what a variant runs:
+an executable, and the residual Python wherever the executable gives up.
 """
 
 import os
@@ -39,20 +39,20 @@ from hovis_xla.jaxlib import adapter, disk_cache
 from hovis_xla.partition.decide import Decision
 from hovis_xla.runtime.size_buckets import Sized, opened, sizes, without_sizes
 
-#: Where a function may run.
+#: Values of the option ``target``: where a function may run.
 TARGETS: Final = ("auto", "xla", "python")
 
-#: Variants that a call tries before it looks at the key.
+#: Number of variants whose entries a call tries before its key is computed.
 QUICK: Final = 4
-#: Forms of calls that variants are at hand for.
+#: Maximal number of forms of calls in a table of quick entries.
 FORMS: Final = 512
-#: Ways that are not worth a look at the key.
+#: Ways to do a call for which it is not worth computing the key.
 CHEAP: Final = frozenset({"residual", "plain"})
 
 
 @dataclass(slots=True)
 class _Family:
-    """Calls whose arguments differ in sizes alone: what is common to their specs, and the variant for all of them."""
+    """Calls whose arguments differ only in sizes: the specs merged over these sizes, and the variant for all of them."""
 
     specs: tuple[list[Any], dict[str, Any]]
     variant: "Variant | None" = None
@@ -60,13 +60,13 @@ class _Family:
 
 
 class Jitted(PythonJitted):
-    """A function that XLA compiles for what it is called with.  Use :func:`jit`.
+    """A function that XLA compiles, specialized to the arguments of its calls. Use :func:`jit`.
 
-    A call tries the entries of a few variants (``argument_plan.quick_entry``), each of which sees for itself whether the arguments
-    are its own; where none is, the key of the arguments decides.
+    A call tries the entries of a few variants (``argument_plan.quick_entry``), each of which checks whether it accepts the arguments;
+    if none does, the key of the arguments decides.
     """
 
-    #: What may be spent on traces is told by the calls that went without (Spending).
+    #: The budget for traces comes from the calls that are done without them (``Spending``).
     pays_for_traces = False
 
     __slots__ = ("_by_head", "_chosen", "_exact", "_families", "_open", "_quick", "_spending", "_strict", "_watch")
@@ -79,18 +79,18 @@ class Jitted(PythonJitted):
         self._strict = strict
         self._chosen = target
         self._watch = watch
-        #: the variants that were used last, by how many arguments there are and which of them have names
+        #: the variants that were used last, by the number of arguments and the names of those passed by name
         self._quick: dict[Any, tuple[Variant, ...]] = {}
-        #: the same by types and shapes, where these are too many
+        #: the same, by the types and shapes of the arguments as well, for when there are too many variants
         self._by_head: dict[Any, tuple[Variant, ...]] = {}
         self._spending = Spending()
-        #: by keys without sizes, what has come with arguments alike but for these
+        #: the families of calls whose arguments differ only in sizes, by keys without sizes
         self._families: dict[Any, _Family] = {}
         self._open: tuple[list[Any], dict[str, Any]] | None = None
         _all.add(self)
 
     def _leave_behind(self) -> None:
-        """In the child of a fork: what is XLA's stays behind.  It is found again when there is none."""
+        """In the child of a fork: drop everything that belongs to XLA. A variant that is missing is made again."""
         self._open = None
         if adapter.is_left_behind():
             self._variants = {key: v for key, v in self._variants.items() if isinstance(v, Variant) and v.is_python}
@@ -109,12 +109,12 @@ class Jitted(PythonJitted):
 
     @property
     def notes(self) -> list[str]:
-        """``explain`` of its own says more."""
+        """Always empty: :meth:`explain` says more."""
         return []
 
     @property
     def _auto(self) -> bool:
-        """May it be the plain function that does a call?"""
+        """Whether the plain function may do a call."""
         return not self._strict and self._target == "auto"
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -132,7 +132,7 @@ class Jitted(PythonJitted):
             raise
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any], tried: "tuple[Variant, ...]") -> Any:
-        """A call that none of the quick entries is for, or that XLA has given up."""
+        """Do a call that none of the quick entries accepts, or that XLA has given up."""
         form, values = (len(args), *kwargs) if kwargs else len(args), (*args, *kwargs.values())
         head = (form, *[a.shape if type(a) is np.ndarray else type(a) for a in values])
         others = self._by_head.get(head, ())
@@ -167,30 +167,32 @@ class Jitted(PythonJitted):
         return self._run(variant, args, kwargs, form, head)
 
     def _in_vain(self, start: float, call: Callable[[], Any]) -> Any:
-        """A call for which it was not worth to find out what it is about, which began at ``start``."""
+        """Do a call for which it was not worth looking at the key, and record both times. ``start`` is when the look began."""
         looked = time.perf_counter()
         result = call()
         self._spending.looked(looked - start, time.perf_counter() - looked)
         return result
 
     def _run(self, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], form: Any, head: Any) -> Any:
-        """A call by a variant, whose entry is tried first from now on if it takes calls as they come."""
+        """Do a call by a variant. Its entry is tried first from now on, unless it gives up calls."""
         found = variant.run(args, kwargs)
         self._remember(self._quick, form, variant)
         self._remember(self._by_head, head, variant)
         return found
 
     def _remember(self, table: dict[Any, tuple[Variant, ...]], place: Any, variant: Variant) -> None:
-        """Have a variant at hand, or no longer: what has given up is tried again by the long way, until it has got through."""
+        """Add a variant to a table of quick entries, or remove it: one that has given up a call is found by its key only, until a call gets
+        through.
+        """
         known = tuple(v for v in table.get(place, ()) if v is not variant)
         if len(table) >= FORMS:
             table.clear()
-        # Python takes more calls than executables do, and the plain function those of all kinds: others are asked before
+        # residual Python accepts more calls than executables do, and the plain function calls of all kinds: the others are tried first
         ranked = sorted([variant, *known], key=lambda v: (v.xla is None, v.contest.winner == "plain"))
         table[place] = tuple(ranked[:QUICK]) if variant.settled else known
 
     def _may_make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """May a variant be made for these?"""
+        """Whether a variant may be made for these arguments."""
         if not self._auto:
             return True
         before = self._policy
@@ -202,7 +204,7 @@ class Jitted(PythonJitted):
         return self._spending.affords()
 
     def _without(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The call by the plain function."""
+        """Do the call by the plain function, and record its time."""
         start = time.perf_counter()
         found = self._function(*args, **kwargs)
         self._spending.went_without(time.perf_counter() - start)
@@ -216,7 +218,7 @@ class Jitted(PythonJitted):
             self._families = {}
 
     def _walk(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any], Walk]:
-        """Key and spec of each argument."""
+        """Return the key and the spec of each argument, and the Walk that found them."""
         walk = Walk(self._policy)
         return [walk.argument(a, (k,)) for k, a in enumerate(args)], {name: walk.argument(v, (name,)) for name, v in kwargs.items()}, walk
 
@@ -230,13 +232,15 @@ class Jitted(PythonJitted):
         return specs if self._open is None else opened(self._open, specs)
 
     def _promote_sizes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """A shape depends on a number: make the integer arguments known, unless they have had too many values."""
+        """Make the integer arguments known, because a shape depends on a number; those that had too many values stay unknown. Return whether
+        there are any.
+        """
         fresh = dict.fromkeys(self._walk(args, kwargs)[2].ints, KNOWN)
         self._policy = {**self._policy, **fresh}
         return bool(fresh)
 
     def _widen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """What has had many values is unknown from now on: a number that decides a shape, a text, a function, the keys of a dict."""
+        """Treat as unknown from now on what has had too many values: a number that decides a shape, a string, a function, the keys of a dict."""
         for path, how in self._policy.items():
             if how is KNOWN and path not in self._static:
                 value = part_at(path, args, kwargs)
@@ -252,7 +256,9 @@ class Jitted(PythonJitted):
             return made or self._of_this_size(args, kwargs)
 
     def _of_all_sizes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant | None":
-        """The variant for arguments like these of any size, if they have come with another one before."""
+        """Return the variant for arguments like these of any size, or None if they have not come with another size before or no program for all
+        sizes is possible.
+        """
         key = without_sizes(self._key(args, kwargs))
         specs = self._specs(args, kwargs)
         family = self._families.get(key)
@@ -336,5 +342,5 @@ def _leave_behind() -> None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_leave_behind)
 
-# what is traced goes on in the function itself: it is compiled, or differentiated, with what is around it
+# a trace continues in the wrapped function: it is compiled, or differentiated, together with the code around it
 ENTERED_THROUGH.add(Jitted)

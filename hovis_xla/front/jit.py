@@ -1,4 +1,4 @@
-"""``hovis_xla.jit``: plain Python and NumPy, compiled by XLA for what it is called with."""
+"""``hovis_xla.jit``: plain Python and NumPy, compiled by XLA and specialized to the arguments of the calls."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
@@ -13,7 +13,7 @@ from hovis_xla.front.sanitizers import NanError, Nans, Overflows
 from hovis_xla.jaxlib.adapter import DeviceArray
 from hovis_xla.runtime.serialization import StorageError
 
-#: What happens where an int needs more than 64 bits.
+#: Values of the option ``int_overflow``: what happens where an int needs more than 64 bits.
 OVERFLOW: Final = ("replay", "raise")
 
 
@@ -30,24 +30,24 @@ def jit(
     device_results: bool = False,
     seconds: float | None = None,
 ) -> Any:
-    """fn, compiled by XLA for what it is called with; also a decorator, with or without options.
+    """Compile fn with XLA, specialized to the arguments of its calls; also a decorator, with or without options.
 
     static        names of parameters whose values are part of the key
     int_overflow  what happens where a Python int needs more than 64 bits: "replay" does the call in Python, "raise" raises OverflowError
-    exact         no fused multiply-add, at the price of speed: bits as NumPy's in elementwise arithmetic
-    strict        raise TraceError where a function would run as residual Python because XLA has no place for something in it
+    exact         no fused multiply-add, at the price of speed: elementwise arithmetic gives the same bits as NumPy's
+    strict        raise TraceError where a function would run as residual Python because something in it cannot be lowered to XLA
     target        "xla": an executable even where Python would be quicker; "python": the residual alone; "auto" (or what the
-                  environment variable HOVIS_TARGET says): what is quicker
-    debug_nans    run op by op, and raise NanError on the line where the first NaN arises; "inf": or the first infinity
-    convert       arrays of other libraries (jax, torch, anything with __dlpack__ or __array__) are NumPy arrays to fn; without
-                  it they are what they are, and fn does with them in Python what it would do
-    device_results  the same, and arrays of the result are jaxlib's (jax's, where jax has been imported): they go into the next
-                  call as they are
-    seconds       of work that a first call may take before it is XLA's turn to compile (2, or what the environment variable
-                  HOVIS_TRACE_SECONDS says); what is not done by then is left to Python
+                  environment variable HOVIS_TARGET says): whichever is quicker
+    debug_nans    run op by op, and raise NanError on the line where the first NaN arises; "inf": the first NaN or infinity
+    convert       fn gets arrays of other libraries (jax, torch, anything with __dlpack__ or __array__) as NumPy arrays; without
+                  this, they are passed as they are, and fn handles them in Python
+    device_results  as convert, and arrays of the result are jaxlib's (jax's, where jax has been imported): they can be passed to
+                  the next call without a conversion
+    seconds       how long a first call may work before XLA compiles (2, or what the environment variable HOVIS_TRACE_SECONDS
+                  says); work that is not done by then is left to Python
 
-    Raises SpecError if fn is no callable, or has no parameter of a name in static, ValueError for other values of options.  A
-    call gives, changes and raises what fn does.
+    Raises SpecError if fn is not callable, or has no parameter of a name in static, ValueError for other values of options.  A
+    call returns, changes and raises what fn does.
 
     >>> import numpy as np
     >>> @jit
@@ -83,11 +83,11 @@ nested_jit.stands_for(jit, Jitted, OPTIONS)
 
 
 class Watched(Jitted):
-    """The same, where something is looked at while it runs: it stays a call."""
+    """A Jitted whose operations are checked while they run (``debug_nans``, ``int_overflow``). Traced code calls it and does not inline it."""
 
 
 class Converting(Jitted):
-    """The same, for arrays of other libraries: they are made NumPy's first."""
+    """A Jitted that also takes arrays of other libraries: they are converted to NumPy arrays first."""
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return super().__call__(*map(as_numpy, args), **{name: as_numpy(v) for name, v in kwargs.items()})
@@ -98,7 +98,7 @@ class Converting(Jitted):
 
 
 class Placing(Converting):
-    """The same, and arrays of the result are jaxlib's."""
+    """A Converting that returns jaxlib arrays in place of NumPy arrays."""
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         taken, named = [*map(as_numpy, args)], {name: as_numpy(v) for name, v in kwargs.items()}
@@ -110,8 +110,8 @@ class Placing(Converting):
 def compile(trace: tracing.Trace) -> Compiled:
     """Compile a Trace ahead of time: an executable that takes the unknown arguments.
 
-    trace   what `hovis.trace` gave, of numbers and arrays of known shapes.  Raises SpecError if it is no Trace, TraceError
-            with the reason and the place if XLA has no place for something in it.
+    trace   the result of `hovis.trace`, for numbers and arrays of known shapes.  Raises SpecError if it is no Trace, TraceError
+            with the reason and the source line if something in it cannot be lowered to XLA.
 
     >>> import hovis
     >>> compile(hovis.trace(lambda x: x * x + 1.0, hovis.Float))(3.0)

@@ -1,8 +1,8 @@
-"""Calls with lists, dicts and objects that are changed: the program gives what becomes of them, the host puts it there.
+"""Calls with lists, dicts and objects that are mutated: the program returns the changes, and the host applies them.
 
-What XLA runs is ``adopted_objects.program``: the arguments as a graph of objects, in which one object may stand in several places.
-The host takes the leaves out of them, and stores, where the program has not given up, what has changed: so an exception,
-or an int of more than 64 bits, finds everything as it was.
+XLA runs ``adopted_objects.program``, whose arguments are a graph of objects, in which one object may stand in several places.
+The host extracts the leaves from the objects, and stores the changes after the call, unless the program has given up: so the objects
+are still unchanged when a call is repeated in Python because of an exception, or of an int of more than 64 bits.
 """
 
 import weakref
@@ -38,28 +38,28 @@ from hovis_xla.front.object_changes import displaced, ends, trimmed, uses
 from hovis_xla.lowering.op_lowering import BUILDERS
 from hovis_xla.runtime.executable import Executable
 
-#: Numbers of the arguments that may turn out to choose.
+#: Maximal number of traces, each of which may turn arguments whose values the trace depends on into constants.
 PROMOTIONS: Final = 64
 
 class Seen(NotLowerable):
-    """Somebody may look at an object that is changed."""
+    """Raised if called code may observe an object that the program changes."""
 
 
 class Adopting:
-    """A program for arguments that are adopted: its executable, and the entry that takes them apart and changes them."""
+    """A program for arguments that are adopted: its executable, and the entry that takes the arguments apart and applies the changes."""
 
     def __init__(self, fn: Callable[..., Any], graph: Graph, traced: tracing.Trace, exact: bool) -> None:
         self.graph = graph
         self.holds = compile_guards(traced.guards)
-        #: what the trace knows by another name: an argument that is one of these is told from it
+        #: ids of objects that the trace knows otherwise (as constants, from guards): the entry refuses arguments that are one of them
         known = [*traced.static, *(held for guard in traced.guards for held in _known_by(guard))]
         self.static = frozenset(map(id, [*known, *(vars(held) for held in known if _has_dict(held))]))
         function = copy(traced.function)
         names = dict(zip(map(id, traced.function.params), function.params, strict=True))
-        #: what stands for each object, and for each leaf (a Param or a constant)
+        #: the operands that represent each object and each leaf: a Param or a constant
         self.objects, self.values = ([names.get(id(p), p) for p in parts] for parts in _given(traced))
         found = ends(function)
-        #: objects that are let go of
+        #: numbers of the objects that are released
         self.displaced = displaced(graph, found, self.objects, self.values)
         self.changes = trimmed(function, graph, found, self.objects, self.values)
         graph.forget()
@@ -77,7 +77,9 @@ class Adopting:
 
     @staticmethod
     def of(traced: tracing.Trace, args: tuple[Any, ...], kwargs: Mapping[str, Any], policy: Mapping[Path, str], exact: bool) -> "Adopting | Seen | None":
-        """The program for a call that has a trace, if objects of the arguments keep that from being compiled; or what keeps them from being adopted."""
+        """Return the program for a traced call, if objects among its arguments keep it from being compiled; a Seen if called code may observe
+        them; None if there are no objects or they cannot be adopted.
+        """
         try:
             graph = Graph(args, kwargs, policy)
             classes = set(map(type, graph.wholes))
@@ -91,12 +93,12 @@ class Adopting:
             return None
 
     def _handles(self) -> frozenset[int]:
-        """Parameters that the program hands on, and does nothing with."""
+        """Return the ids of the parameters that the program only passes on to its result."""
         opaque = [p for p in self.values if not isinstance(p, Const) and num_of_type(p.type, p.dims) is None]
         return frozenset(map(id, [*self.objects, *opaque]))
 
     def _may_be_one(self, leaf: Any) -> bool:
-        """May a leaf be one of the objects, or what one has its attributes in, for all that is tested of it?"""
+        """May a leaf be one of the objects, or the ``__dict__`` of one, as far as its tests can tell?"""
         if isinstance(leaf, Const) or num_of_type(leaf.type, leaf.dims) is not None:
             return False
         return type(leaf.type) is not Type or leaf.type.cls in {dict, *(cls for _, cls, _, _ in self.graph.objects)}
@@ -106,8 +108,9 @@ class Adopting:
     def entry(
         self, tests: list[str], scope: dict[str, Any], count: int, watch: tuple[Contest, Callable[..., Any]] | None, first: bool = False,
     ) -> Callable[..., Any]:  # fmt: skip
-        """The function of all arguments: BAILED if they are others, or the program has given up.  ``watch``: see ``argument_plan.quick_entry``;
-        ``first``: for a first call, see ``Executable``."""
+        """Make the function of all arguments; it returns BAILED if they do not fit, or if the program has given up. ``watch``: see
+        ``argument_plan.quick_entry``; ``first``: for a first call, see ``Executable``.
+        """
         enter = self.executable.first if first else self.executable.enter
         writer = Writer(True, "BAILED", everything=True)
         writer.scope.update(scope, BAILED=BAILED, still=self.holds, enter=enter, static=self.static, replace=replace, getweakrefcount=weakref.getweakrefcount)
@@ -121,12 +124,12 @@ class Adopting:
             writer.take(name, self._plan(part, order, seen))
         objects = [writer.leaves[order.get(id(p), -1 - k)] for k, p in enumerate(self.objects)]
         leaves = [writer.leaves.get(order.get(id(p), -1 - k - len(self.objects)), "") for k, p in enumerate(self.values)]
-        # an object's attributes are a dict, which may be an argument as well
+        # the attributes of an object are a dict, which may be an argument as well
         kinds = [(kind, cls) for kind, cls, _, _ in self.graph.objects]
         held = [*objects, *(f"{name}.__dict__" for name, (kind, cls) in zip(objects, kinds, strict=True) if kind == "instance" and cls.__dictoffset__)]
         ids = f"{{{', '.join(f'id({name})' for name in held)}}}"
         writer.refuse(f"len({ids}) != {len(held)}")
-        # what the trace took for something else, as it was when that was made
+        # leaves that the trace assumes to be none of the objects, as was the case when it was made
         others = [name for k, name in enumerate(leaves) if self._may_be_one(self.values[k])]
         if others:
             writer.refuse(f"not {ids}.isdisjoint(({''.join(f'id({name}), ' for name in others)}))")
@@ -155,7 +158,7 @@ class Adopting:
         param = self.values[k] if what == "leaf" else self.objects[k]
         if isinstance(param, Const):
             return ["value", Keyed(param.value)]
-        # what is no parameter of the program has a number of its own
+        # objects and leaves that are not parameters of the program have negative numbers
         place = order.get(id(param), -1 - k - (len(self.objects) if what == "leaf" else 0))
         if (what, k) in seen:
             return ["again", place]
@@ -170,7 +173,7 @@ class Adopting:
         return ["whole", place, found]
 
     def _change(self, writer: Writer, objects: list[str]) -> None:
-        """Lines that store what has changed."""
+        """Write the lines that store the changes into the objects."""
         for k, (name, change) in enumerate(zip(objects, self.changes, strict=True)):
             _, cls, keys, _ = self.graph.objects[k]
             if change.whole is not None:
@@ -187,7 +190,7 @@ class Adopting:
 
 
 def replace(held: Any, content: tuple[Any, ...]) -> None:
-    """Give a list, a dict or an object other keys and parts."""
+    """Replace the keys and parts of a list, a dict or an object."""
     keys, *parts = content
     if type(held) is list:
         held[:] = parts
@@ -213,7 +216,7 @@ def _has_dict(held: Any) -> bool:
 
 
 def _known_by(guard: Guard) -> Iterator[Any]:
-    """What is known by a guard: whose content it is, and that."""
+    """Yield the objects that a guard holds: its holder, its value, and the elements of the value."""
     value = guard.value
     yield from (guard.holder, value)
     if isinstance(value, list | tuple | dict):
@@ -224,7 +227,7 @@ def _known_by(guard: Guard) -> Iterator[Any]:
 
 
 def _trace(fn: Callable[..., Any], graph: Graph, options: tracing.Options) -> tracing.Trace | None:
-    """The trace of the program; numbers that choose are known."""
+    """Trace the program, or return None if that fails. Numbers whose values the trace depends on become constants."""
     wholes = tuple(Type(type(whole)) for whole in graph.wholes)
     for _ in range(PROMOTIONS):
         specs = Const(fn), Const(graph.adopted()), wholes, tuple(graph.specs)
@@ -242,7 +245,7 @@ def _trace(fn: Callable[..., Any], graph: Graph, options: tracing.Options) -> tr
 
 
 def _given(traced: tracing.Trace) -> tuple[list[Any], list[Any]]:
-    """What stands for the objects and for the leaves: Params and constants."""
+    """Return what stands in the trace for the objects and for the leaves: Params and constants."""
     _, _, wholes, leaves = traced.signature.parts
 
     def parts(part: Any) -> list[Any]:
@@ -255,9 +258,9 @@ def _given(traced: tracing.Trace) -> tuple[list[Any], list[Any]]:
 
 
 def _may_look(op: Op) -> bool:
-    """May what the op calls look at objects of the caller's?  Not, if it prints numbers, texts, and lists of these.
+    """May the callee of the op look at objects of the caller? Not if it prints numbers, strings, and lists of these.
 
-    A primitive that is given numbers and arrays, and of which it is known what it does, neither.
+    Nor if it is a primitive that is given only numbers and arrays, and whose effects are known.
     """
     if isinstance(op.callee, Kept) and all(isinstance(a, Const) or num_of_type(a.type, a.dims) is not None for a in op.operands()):  # type: ignore[union-attr]
         return sees(op) is not None
@@ -271,13 +274,13 @@ def _is_plain(operand: Any) -> bool:
 
 
 def _used(function: Function) -> list[Any]:
-    """The parameters that are used."""
+    """Return the parameters that are used."""
     used = {id(v) for v, _ in uses(function)}
     return [p for p in function.params if id(p) in used]
 
 
 def _check(function: Function, handles: frozenset[int]) -> None:
-    """What is handed on is put into the result, and into nothing else."""
+    """Check that handles are only put into the result; raise NotLowerable if one is used otherwise."""
     for value, user in uses(function):
         if id(value) in handles and not isinstance(user, Return) and not (isinstance(user, Op) and user.callee in BUILDERS):
             raise NotLowerable(f"the argument {value.name or ''} :: {value.type} is no number or array of known shape", function.location)

@@ -1,4 +1,4 @@
-"""What becomes of objects that a program is given: what has changed in each, and which of them are let go of."""
+"""How a program changes the objects among its arguments: what has changed in each, and which of them are released."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,13 +15,15 @@ from hovis_xla.lowering.op_lowering import BUILDERS
 
 @dataclass(slots=True)
 class Change:
-    """What becomes of an object: its keys and all parts (``whole``), or these parts (numbers of the program's results)."""
+    """The changes of an object. ``whole``: the number of the result with its keys and all parts, or None; ``parts``: the index of each changed
+    part, with the number of its result.
+    """
 
     whole: int | None
     parts: list[tuple[int, int]]
 
 
-#: The blocks in which a program ends, its result there, and what is in each object (None: a set).
+#: For each block in which a program returns: the block, the result, and the contents of each object (None for a set).
 Ends = list[tuple[Block, Any, list[Any]]]
 
 
@@ -38,7 +40,9 @@ def ends(function: Function) -> Ends:
 
 
 def trimmed(function: Function, graph: Graph, ends: Ends, wholes: list[Any], leaves: list[Any]) -> list[Change]:
-    """Have the function give, besides its result, only what has changed in its objects; where that is."""
+    """Make the function return, besides its result, only what has changed in its objects. Return a Change for each object, which says where its
+    changes are.
+    """
 
     def same(operand: Any, part: Any) -> bool:
         what, *more = part
@@ -76,9 +80,9 @@ def trimmed(function: Function, graph: Graph, ends: Ends, wholes: list[Any], lea
 
 
 def displaced(graph: Graph, ends: "Ends", wholes: list[Any], leaves: list[Any]) -> list[int]:
-    """The objects that are let go of on some way: their ends would show too late, if anybody looks.
+    """Return the numbers of the objects that are released on some path: they would be finalized too late, if anybody looks.
 
-    Of the other leaves that are no numbers it is not known whether anybody does.
+    For other leaves that are not numbers or arrays this is not known: raise NotLowerable if one of them is released.
     """
     roots = [*graph.positional, *(part for _, part in graph.named)]
     given = [wholes[k] for k in sorted(_inside(roots))] + [leaves[k] for k in sorted(_inside(roots, "leaf"))]
@@ -99,7 +103,7 @@ def displaced(graph: Graph, ends: "Ends", wholes: list[Any], leaves: list[Any]) 
 
 
 def _inside(parts: Iterable[Any], wanted: str = "object") -> set[int]:
-    """The objects, or the leaves, that are arguments, or in tuples that are."""
+    """Collect the numbers of the objects (or of the leaves) that are arguments, or are in tuples among the arguments."""
     found: set[int] = set()
     for what, *more in parts:
         found |= {more[0]} if what == wanted else _inside(more[1], wanted) if what == "tuple" else set()
@@ -107,7 +111,7 @@ def _inside(parts: Iterable[Any], wanted: str = "object") -> set[int]:
 
 
 def _without_old_ends(function: Function) -> None:
-    """Tuples that nobody takes any more, and what is in them alone."""
+    """Remove containers that are no longer used, and those that only they contain."""
     while True:
         used = {id(v) for v, _ in uses(function)}
         dead = [op for op in function.ops() if op.callee in BUILDERS and id(op) not in used]
@@ -119,14 +123,14 @@ def _without_old_ends(function: Function) -> None:
 
 
 def _items(operand: Any) -> list[Any] | None:
-    """What is in a tuple."""
+    """Return the elements of a tuple, or None if the operand is not a tuple of known elements."""
     if isinstance(operand, Const):
         return [Const(v) for v in operand.value] if type(operand.value) is tuple else None
     return list(operand.args) if isinstance(operand, Op) and operand.callee is make_tuple else None
 
 
 def uses(function: Function) -> Iterator[tuple[Any, Any]]:
-    """Each operand, and the op that it is one of (None: an end of a block, an edge)."""
+    """Yield each operand with its user: an op, a terminator or an edge."""
     for block in function.blocks:
         for op in block.all_ops():
             yield from ((v, op) for v in op.operands())

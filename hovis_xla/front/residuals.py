@@ -1,4 +1,4 @@
-"""Residuals for calls that an executable gets or gives up: of leaves that are checked already, and of what is not to be done twice."""
+"""Residuals for calls in place of an executable: without checks of leaves that are checked already, and without repeating side effects."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -19,12 +19,12 @@ from hovis_xla.abi.ordered_effects import with_log
 from hovis_xla.runtime.executable import Executable
 from hovis_xla.runtime.size_buckets import Sized
 
-#: What of the time for a first call there is besides, where residual Python is made only when it is first needed.
+#: Fraction of the time limit of a first call that is allowed in addition, where residual Python is made only when it is first needed.
 AFTERWARDS: Final = 0.5
 
 
 def taker_of(traced: tracing.Trace, checked: bool) -> Taker:
-    """How the leaves are found in the unknown arguments of a trace."""
+    """Return the function that extracts the leaves from the unknown arguments of a trace."""
     plans = plan_of(traced.signature)
     if plans is not None:
         return taker(plans, checked)
@@ -39,7 +39,7 @@ def taker_of(traced: tracing.Trace, checked: bool) -> Taker:
 
 
 def replaying(traced: tracing.Trace, executable: Executable | Sized) -> Callable[..., Any]:
-    """The residual for calls that the executable has given up: what it did is not done again."""
+    """Return the residual for calls that the executable has given up; it does not repeat side effects of the executable."""
     other = tracing.Trace(traced.fn, traced.signature, callees(with_log(traced.function, executable.log)), traced.options)
     other.static, other.guards = traced.static, traced.guards
     return other.by_position()
@@ -47,7 +47,9 @@ def replaying(traced: tracing.Trace, executable: Executable | Sized) -> Callable
 
 @alone
 def without_checks(traced: tracing.Trace) -> Callable[..., Any] | None:
-    """The residual as a function of its leaves, which somebody else has to check; None if the residual has to check more than that."""
+    """Return the residual as a function of its leaves, which its caller must check; None if the residual has to check more than that, or takes
+    too long to make.
+    """
     try:
         with deadline.within(AFTERWARDS / 2 * traced.options.limit(1)):
             return _unchecked(traced)

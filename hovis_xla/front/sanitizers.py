@@ -1,6 +1,6 @@
-"""Residuals run op by op, by an Interpreter that looks at each result: where does the first NaN arise, the first wide int?
+"""Sanitizers: an Interpreter runs the residual op by op and looks at each result, to find the first NaN or the first int of more than 64 bits.
 
-What is found is raised as an exception whose traceback ends on the user's line.
+It raises an exception whose traceback ends on the user's line.
 """
 
 import types
@@ -15,12 +15,12 @@ from hovis.ir.operations import PACKAGE
 from hovis.transforms.interpreter import Interpreter
 from hovis_xla.abi.bailout import GREATEST, LEAST
 
-#: What they give holds whatever was in memory.
+#: Functions whose results are uninitialized memory.
 _RAW: Final = (np.empty, np.empty_like, np.ndarray)
 
 
 class NanError(HovisError, FloatingPointError):
-    """A NaN (or an infinity, if that was asked for) has come out of an operation whose operands had none: its line, and what they were.
+    """An operation gave a NaN (or an infinity, if that was asked for) although its operands had none. The traceback ends on its line.
 
     >>> import numpy as np
     >>> from hovis_xla import jit
@@ -33,7 +33,7 @@ class NanError(HovisError, FloatingPointError):
 
 
 class Overflows(Interpreter):
-    """Raises OverflowError where an int needs more than 64 bits."""
+    """An Interpreter that raises OverflowError where an int needs more than 64 bits."""
 
     def call(self, op: Op, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         found = super().call(op, callee, args, kwargs)
@@ -43,7 +43,7 @@ class Overflows(Interpreter):
 
 
 class Nans(Interpreter):
-    """Raises NanError where a NaN arises; or an infinity, too."""
+    """An Interpreter that raises NanError where a NaN (with ``infinities``, also an infinity) arises."""
 
     def __init__(self, infinities: bool) -> None:
         self.is_bad: Callable[[Any], Any] = (lambda x: ~np.isfinite(x)) if infinities else np.isnan
@@ -67,7 +67,7 @@ class Nans(Interpreter):
 
 
 def raise_at(location: Location | None, error: Exception) -> None:
-    """Raise, as if the user's line had done it."""
+    """Raise an error with a traceback as if the user's line at ``location`` had raised it."""
     places = [at for at in location.chain() if not at.file.startswith(PACKAGE)] if location is not None else []
     run: Callable[[], Any] | None = None
     for place in places:
@@ -85,7 +85,7 @@ def raise_at(location: Location | None, error: Exception) -> None:
 
 
 def watched(interpreter: Interpreter, function: Function, leaves: Sequence[Any]) -> Any:
-    """Run a Function op by op; the traceback of what is found has the user's frames alone."""
+    """Run a Function op by op; the traceback of an error that is found has only frames of user code."""
     try:
         return interpreter.evaluate(function, *leaves)
     except (NanError, OverflowError) as error:

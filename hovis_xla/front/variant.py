@@ -1,4 +1,4 @@
-"""What a jitted function keeps for arguments of one kind: an executable, its residual Python, and which of them to run."""
+"""A variant of a jitted function, for arguments of one kind: an executable, its residual Python, and the choice between them."""
 
 import contextlib
 import itertools
@@ -33,18 +33,19 @@ from hovis_xla.runtime import jaxlib_checks
 from hovis_xla.runtime.executable import Executable
 from hovis_xla.runtime.size_buckets import Sized, never
 
-#: What calls are done by, in words.
+#: The ways to do a call, in words for the user.
 WAYS: Final = {"xla": "XLA", "parts": "in pieces", "residual": "residual Python", "plain": "the plain function"}
-#: So many calls at most a residual that is cut up has for its pieces to find who does them, before it is held against the plain function.
+#: Maximal number of calls for which a residual that is cut up into pieces runs, while these choose between XLA and Python, before it is
+#: compared with the plain function.
 SETTLING: Final = 32
 
 
 class Variant(PythonVariant):
-    """One executable, what it is valid for, and the residual Python that it falls back to.
+    """An executable, the guards under which it is valid, and the residual Python to which it falls back.
 
-    ``entry`` is the function of all arguments that a call runs: it gives BAILED if they are not its own, or if the program
-    has given up.  Where there are several ways to do a call, an ``autotuner`` finds out which is the quickest; while it goes on,
-    there is no such function yet.
+    ``entry`` is the function of all arguments that a call runs: it returns BAILED if it does not accept them, or if the program has
+    given up.  If there are several ways to do a call, an ``autotuner`` finds out which is the quickest; until then, the entry only
+    passes calls on to the way that is being tried.
     """
 
     __slots__ = (
@@ -68,39 +69,39 @@ class Variant(PythonVariant):
         self.parts: Parts | None = None
         self.replay: Callable[..., Any] | None = None
         self.entry: Callable[..., Any] = self._first_entry
-        #: entries by the way that they go, and what all of them know of the arguments
+        #: the entry of each way to do a call, and what all entries know about the arguments: their places and their heads
         self._made: dict[str, Callable[..., Any]] = {}
         self._places: list[int | str] = [*range(len(args)), *kwargs]
         given = zip(self._places, (*args, *kwargs.values()), strict=True)
         self._heads = [Head.of(value, None if place in (self.picks or ()) else Keyed(value)) for place, value in given]
         self.told = _told(target)
-        #: the program for arguments that are changed, if XLA does the calls by one
+        #: the program for mutable arguments, if XLA does the calls by one
         self.adopting: Adopting | None = None
-        #: what runs calls op by op that are not XLA's
+        #: the interpreter that runs, op by op, calls that XLA does not do
         self.watch: Interpreter | None = None
-        #: what does calls whose arguments share memory
+        #: the variant for calls whose arguments share memory
         self.shared: Variant | None = None
         self.settling = 0
         executable = self.xla
-        #: may a call that is given up have done something that can be seen?
+        #: may a call that is given up have had visible side effects?
         self.acts = isinstance(executable, Sized) or (executable is not None and does_something(executable))
         self._auto = target == "auto"
         self.contest = self._contest()
 
     @property
     def is_python(self) -> bool:
-        """Has it nothing to do with XLA, and never will?"""
+        """Whether the variant does not use XLA, and never will."""
         return self.xla is None and self.parts is None
 
     def initial(self) -> Callable[..., Any]:
-        """The residual is made when it is first called: an executable may never need it."""
+        """Return a function that makes the residual when it is first called, because an executable may never need it."""
         return self._first_residual
 
     def _first_residual(self, *unknown: Any) -> Any:
         return self.residual()(*unknown)
 
     def residual(self) -> Callable[..., Any]:
-        """The residual, made now if it has not been."""
+        """Return the residual; make it now if that has not been done."""
         if getattr(self.call, "__func__", None) is Variant._first_residual:
             with deadline.within(AFTERWARDS * self.trace.options.limit(1)):
                 self.call = self.trace.by_position()
@@ -111,7 +112,7 @@ class Variant(PythonVariant):
         return self.trace.fallback or isinstance(self.decision.reason, Late)
 
     def _contest(self) -> Contest:
-        """Who may do the calls."""
+        """Make the contest between the ways in which calls may be done."""
         executable = self.xla
         if not self._auto or self.picks is None or isinstance(executable, Sized):
             return Contest(["residual"] if executable is None else ["xla", "residual"], decided=True)
@@ -125,7 +126,7 @@ class Variant(PythonVariant):
         return Contest(["residual", "plain"], grows=not all(head.is_simple for head in self._heads))
 
     def serves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Of a variant for all sizes: has it something for this one?"""
+        """Whether this variant for all sizes has a plan worth using for the sizes of these arguments."""
         values = taker_of(self.trace, checked=False)(*self.picked(args, kwargs)) if self.picks is not None else None
         if values is None or self.sized is None:
             return False
@@ -133,7 +134,9 @@ class Variant(PythonVariant):
         return plan is not None and (self.sized.python is not None or not self._auto or plan.executable.is_worth_it)
 
     def for_shared_memory(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant | None":
-        """What does a call with arrays that share memory, where the executable stores into arrays and takes none that do."""
+        """Return a variant for a call whose arrays share memory, if the executable stores into arrays and therefore does not accept them; else
+        None.
+        """
         executable = self.decision.executable
         if not self._auto or self.xla is None or executable is None or not executable.lowered.written:
             return None
@@ -147,7 +150,7 @@ class Variant(PythonVariant):
         return self.shared
 
     def watch_by(self, interpreter: Interpreter | None) -> None:
-        """Let calls that are not XLA's be run op by op."""
+        """Have calls that XLA does not do run op by op in ``interpreter``."""
         if interpreter is not None and not self.trace.fallback:
             self.watch = interpreter
             if self.xla is None:
@@ -155,7 +158,7 @@ class Variant(PythonVariant):
                 self.entry = never
 
     def adopt(self, adopting: Adopting) -> None:
-        """Let XLA do the calls by a program that takes objects apart, and gives what becomes of them."""
+        """Have XLA do the calls by a program that takes objects apart and returns their changes."""
         self.adopting = adopting
         self.decision = Decision(adopting.executable)
         self.xla = adopting.executable
@@ -170,7 +173,7 @@ class Variant(PythonVariant):
         return watched(self.watch, self.trace.function, leaves)
 
     def cut_up(self, exact: bool) -> None:
-        """Let XLA run the numeric pieces of what it can't run as a whole."""
+        """Have XLA run the numeric pieces of a function that it cannot run as a whole."""
         with COMPILER:
             if self.parts is None and self.picks is not None:
                 self.parts = Parts(self.trace, self.decision.reason, exact)
@@ -186,7 +189,7 @@ class Variant(PythonVariant):
                     self.settling = SETTLING
 
     def in_pieces(self, *unknown: Any) -> Any:
-        """The residual, cut up anew if a piece has turned out not to be one."""
+        """Call the residual; cut it up again first, if a piece has turned out to be impossible."""
         if self.parts is not None and self.parts.stale:
             self.cut_up(self.parts.exact)
         return self.call(*unknown)
@@ -194,7 +197,7 @@ class Variant(PythonVariant):
     # --------------------------------------------------------------------------------------------- entries
 
     def _trying(self, *values: Any) -> Any:
-        """The entry while it is not clear which way is the quickest."""
+        """The entry while it is not decided which way is the quickest."""
         contest = self.contest
         if self.settling and self.parts is not None:
             self.settling = 0 if all(piece.decided for piece in self.parts.pieces) and self.settling < SETTLING else self.settling - 1
@@ -213,19 +216,19 @@ class Variant(PythonVariant):
         return found
 
     def _first_entry(self, *values: Any) -> Any:
-        """Make the entry, and use it: the program is compiled now."""
+        """Make the entry and call it; this compiles the program."""
         xla = self.xla
         if isinstance(xla, Executable) and self.picks is not None:
             if self.adopting is None and self._entry("")(*values) is BAILED:
                 return BAILED  # a call of another kind, for which nothing is compiled
             if xla.in_a_hurry:
-                with contextlib.suppress(XlaError):  # the same again below
+                with contextlib.suppress(XlaError):  # it is raised again, and handled, below
                     return self._make_entry("first")(*values)
         self._enter_by(self.contest.winner)
         return self.entry(*values)
 
     def _enter_by(self, way: str | None) -> None:
-        """Calls go this way from now on; None: it is not clear which."""
+        """Have later calls done in this way; None: it is not decided yet."""
         contest = self.contest
         if way is None:
             self.entry = self._trying
@@ -234,7 +237,7 @@ class Variant(PythonVariant):
         self.entry = self._make_entry(way, (contest, self._late)) if watched else self._entry(way)
 
     def _late(self, values: tuple[Any, ...] | None, seconds: float = 0.0) -> Any:
-        """A call has taken long, or the winner has done many and is to do this one."""
+        """Record that a call took long (``values`` is None), or reopen the contest, because the winner has done many calls, and do this call."""
         if values is None:
             self.contest.note(self.contest.winner or "", seconds)
         else:
@@ -243,14 +246,14 @@ class Variant(PythonVariant):
         return None if values is None else self.entry(*values)
 
     def _held_again(self) -> None:
-        """The contest may have been opened again."""
+        """Set the entry again, because the contest may have been reopened."""
         way = self.contest.winner
         self._enter_by(way)
         if way is None and self.contest.first == "xla":
             self.told = ""
 
     def _entry(self, way: str) -> Callable[..., Any]:
-        """The entry of a way; that of XLA is compiled now."""
+        """Return the entry of a way; XLA's program is compiled now."""
         if way not in self._made:
             try:
                 self._made[way] = self._make_entry(way)
@@ -262,12 +265,12 @@ class Variant(PythonVariant):
         return self._made[way]
 
     def _make_entry(self, way: str, watch: Any = None) -> Callable[..., Any]:
-        """The function of all arguments that checks them and goes a way; with none, it only checks them."""
+        """Make the function of all arguments that checks them and does the call in this way; with the way "" it only checks them."""
         heads, places = self._heads, self._places
         scope: dict[str, Any] = {"holds": self.holds, "aliasing": aliasing, "is_watched": is_watched, "pattern": self.key[0]}
         tests = [f"not {-limit} <= a{k} <= {limit}" for k, limit in self.contest.largest.items()] if way == self.contest.winner else []
         if self.picks is None or way == "plain":
-            # a call of the original, with whatever it is
+            # the original function is called: shallow tests of the arguments are enough
             tests += ["not holds()"] if self.picks is None else [test for k, head in enumerate(heads) for test in head.shallow(f"a{k}")]
             return quick_entry([["leaf", None, head.cls] for head in heads], tests, scope, None, (self.original, list(enumerate(places))), watch=watch)
         plans = plan_of(self.trace.signature)
@@ -297,17 +300,17 @@ class Variant(PythonVariant):
 
     @property
     def shape_unknown(self) -> bool:
-        """Would it be an executable if its integer arguments were known?"""
+        """Whether it would be an executable if its integer arguments were known."""
         return isinstance(self.decision.reason, ShapeUnknown)
 
     @property
     def number_unknown(self) -> bool:
-        """The same, but that is not certain."""
+        """Whether it might be an executable if its integer arguments were known."""
         return isinstance(self.decision.reason, NumberUnknown)
 
     @property
     def settled(self) -> bool:
-        """May calls go straight to its entry?"""
+        """Whether calls may go directly to the entry."""
         return not self.contest.given_up
 
     # --------------------------------------------------------------------------------------------- running
@@ -320,7 +323,7 @@ class Variant(PythonVariant):
         return found
 
     def _settled(self) -> None:
-        """One way has won."""
+        """Install the entry of the way that has won the contest."""
         contest, way = self.contest, self.contest.winner
         if way is not None and contest.first == "xla" and contest.scales:
             name = getattr(self.trace.fn, "__name__", None) or self.trace.function.name
@@ -328,10 +331,10 @@ class Variant(PythonVariant):
         self._enter_by(way)
 
     def give_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The call in Python; after a few in a row, all calls."""
+        """Do in Python a call that the entry did not do; after a few in a row, all calls are done in Python."""
         contest = self.contest
         if contest.winner not in (None, contest.first) and contest.scales:
-            # its entry takes no arguments as large as these
+            # the entry of the winner does not accept arguments as large as these
             values = (*args, *kwargs.values())
             found = self._entry(contest.first)(*values)
             if found is not BAILED:
@@ -350,7 +353,7 @@ class Variant(PythonVariant):
         return self._python(args, kwargs) if again is None else again(*self.picked(args, kwargs))
 
     def _out(self) -> None:
-        """XLA has given up too often."""
+        """Drop the executable, because XLA has given up too often."""
         if self.contest.winner is not None:
             self._settled()
         self.xla = None
@@ -360,7 +363,7 @@ class Variant(PythonVariant):
             self.entry = never
 
     def _again(self) -> Callable[..., Any] | None:
-        """The residual for a call that was given up, if what was done of it must not be done twice."""
+        """Return the residual for a call that was given up after it had side effects, which must not be repeated; None if it had none."""
         executable = self.sized or self.decision.executable
         if executable is None or not self.has_acted:
             return None
@@ -370,7 +373,7 @@ class Variant(PythonVariant):
 
     @property
     def has_acted(self) -> bool:
-        """Has a call that was given up done something that can be seen?"""
+        """Whether a call that was given up has had visible side effects."""
         executable = self.sized or self.decision.executable
         return executable is not None and bool(executable.log.done)
 
@@ -389,12 +392,12 @@ class Variant(PythonVariant):
 
 
 def _told(target: str) -> str:
-    """What there is to say of calls that are Python's whatever they are."""
+    """Return the explanation for calls that always run in Python; "" if there is no reason for that."""
     if adapter.is_left_behind():
         return f"It runs as residual Python. {adapter.AFTER_FORK}"
     return "It runs as residual Python, as it was told to." if target == "python" else ""
 
 
 def does_something(executable: Executable) -> bool:
-    """May what it does be seen from outside before its call is over?"""
+    """May the executable have visible side effects before its call is over?"""
     return executable.lowered.record is not None or executable.lowered.texts

@@ -1,4 +1,4 @@
-"""Long chains of operations are cut: XLA's emitter of kernels calls itself once for each operation of a chain, and takes a thread's stack.
+"""Split long chains of operations: XLA's kernel emitter recurses once for each operation of a chain, and may exhaust the stack of its thread.
 
 A kernel of many thousands of lines also takes LLVM more than its share of time.
 """
@@ -8,7 +8,7 @@ from typing import Any, Final
 from hovis_xla.hlo.module import Module
 from hovis_xla.jaxlib.adapter import ir
 
-#: So long a chain may be; and in a loop, which would be no native one any more.
+#: Maximal length of a chain; in a loop it may be longer, because a split keeps the loop from being native code.
 DEEPEST: Final = 300
 DEEPEST_IN_LOOPS: Final = 1_500
 
@@ -16,7 +16,7 @@ DEEPEST_IN_LOOPS: Final = 1_500
 def split_chains(module: Module) -> None:
     """Split long chains of elementwise operations.
 
-    What is at the end of so long a chain is an array of its own, which the next kernel reads.
+    The value at which a chain is split becomes an array of its own, which the next kernel reads.
     """
     for block in _long_blocks(module):
         most = DEEPEST_IN_LOOPS if _is_in_loop(block) else DEEPEST

@@ -1,11 +1,12 @@
-"""Products of matrices, in the order in which XLA is quick; and those in loops as XLA's own, so that the loops are native code.
+"""Layout of matrix products: operands are transposed into the order that is fast in XLA, and products in loops are compiled by XLA itself, so
+that the loops become native code.
 
-XLA leaves a product to a library of kernels, and walks a loop with a call of a library in it.  Where matrices fit into a cache, its own
-products are as quick, if they are made of tiles: rows of the first by columns of the second, as they lie in memory.  A first matrix that
-would be read down its columns, as in ``x.T @ d``, is turned before: else the library does not take the product either, and what is left
-takes twice as long, and thirty times in a loop.
+XLA leaves a product to a library of kernels, and interprets a loop that contains a call of a library.  If the matrices fit into a cache,
+XLA's own products are as fast, provided that they are computed in tiles: rows of the first matrix by columns of the second, in the order of
+memory.  A first matrix that would be read along its columns, as in ``x.T @ d``, is transposed before: otherwise the library does not accept
+the product either, and the remaining code takes twice as long, and thirty times as long in a loop.
 
-It is done where the module is finished.
+This pass runs on the finished module.
 """
 
 import math
@@ -18,36 +19,37 @@ from hovis_xla.jaxlib import compilation
 from hovis_xla.jaxlib.adapter import context, ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 
-#: A product of more pairs of numbers is left to the library, whose kernels use all cores and mind the caches.
+#: A product of more pairs of numbers is left to the library, whose kernels use all cores and are adapted to the caches.
 MOST: Final = 1 << 19
 
-#: One of fewer pairs is written out, for each element of the result.
+#: A product of fewer pairs is expanded, for each element of the result.
 LEAST: Final = 64
 
-#: From so many rows and columns on a matrix is turned for a product that is done once.
+#: Outside of loops, matrices are transposed only for products of at least so many rows and columns.
 MANY: Final = 48
 
-#: So many columns at a time make tiles, and from so many rows on it is worth it to add some; those that are left over are done one by one.
+#: Number of columns in a tile.  With at least so many rows, it is worth adding columns to fill the last tile: columns left over are computed
+#: one by one.
 WIDTH: Final = 4
 
-#: What the library takes, and XLA makes tiles of.
+#: Element types that the library accepts, and for which XLA makes tiles.
 _TILED: Final = frozenset({"f32", "f64"})
 
-#: What else keeps a loop from being native code.
+#: Other operations that keep a loop from being native code.
 _WALKED: Final = frozenset(f"stablehlo.{name}" for name in ("convolution", "custom_call", "fft", "infeed", "outfeed", "scatter", "sort"))
 
 
-#: What all cores take part in, which they don't where products are tiles.
+#: Operations that use all cores, but only one if products are computed in tiles.
 _SHARED: Final = ("stablehlo.convolution", "stablehlo.fft")
 
 
 class _Product(NamedTuple):
-    """A product of two matrices, or of batches of them; a vector is a matrix of one row or column.
+    """A matrix product, or a batch of them; a vector is a matrix of one row or column.
 
-    along     which of its two dimensions each is multiplied along
-    batch     how many dimensions there are besides
-    sizes     rows, pairs and columns
-    back      is the result to be turned?  The product of y turned and x turned is that of x and y, turned
+    along     for each operand, which of its two dimensions is contracted
+    batch     the number of batch dimensions
+    sizes     the numbers of rows, pairs and columns
+    back      whether the result has to be transposed: the product of y transposed and x transposed is that of x and y, transposed
     """
 
     op: Any
@@ -58,45 +60,48 @@ class _Product(NamedTuple):
 
     @property
     def operands(self) -> list[Any]:
-        """What is multiplied: as it is now, as other products may have been written in another way."""
+        """The two operands (in reverse order if ``back``), read from the op, since other products may have been rewritten."""
         return list(self.op.operands)[:: -1 if self.back else 1]
 
     @property
     def element(self) -> str:
-        """What it is made of."""
+        """The element type, as text."""
         return str(element_of(self.op.results[0]))
 
     @property
     def is_tiled(self) -> bool:
-        """Is it one of matrices that XLA could make tiles of?"""
+        """Is this a product that XLA could compute in tiles?"""
         return self.element in _TILED and min(self.sizes[0], self.sizes[2]) > 1 and math.prod(self.sizes) >= LEAST
 
     @property
     def is_worth_it(self) -> bool:
-        """Is it worth turning matrices for?  Done once, what does without is another library, which is slower if it is much."""
+        """Is it worth transposing operands? Outside of loops, a product as it stands is done by another library, which is slower for large
+        matrices.
+        """
         return _outermost(self.op) is not None or (self.element == "f64" and min(self.sizes[0], self.sizes[2]) >= MANY)
 
     def turned(self, tiles: bool) -> tuple[bool, bool]:
-        """Which ones have to be turned?  The library takes the second one either way."""
+        """Which of the two operands have to be transposed? The library takes the second one either way."""
         return self.along[0] == 0, tiles and self.along[1] == 1
 
     def moved(self, tiles: bool) -> int:
-        """How many elements are moved by turning."""
+        """Return the number of elements that transposing moves."""
         rows, pairs, columns = self.sizes
         first, second = self.turned(tiles)
         return first * rows * pairs + second * pairs * columns + self.back * rows * columns
 
     def exchanged(self) -> "_Product":
-        """The other way to write it."""
+        """Return the same product with its operands exchanged and its result transposed."""
         return self._replace(along=self.along[::-1], sizes=self.sizes[::-1], back=not self.back)
 
 
 def assign_dot_layouts(module: Module, native: bool) -> bool:
     """Transpose operands of matrix products into the order that is fast.
 
-    Turn the matrices of products where that makes them quicker.  Are all products to be XLA's own, for the sake of those in loops?
+    Operands are transposed only where that makes the product faster.  Return whether all products are to be compiled by XLA itself, for
+    the sake of those in loops.
 
-    native  loops move few bytes in a round, and may become native code
+    native  loops move few bytes in an iteration, and may become native code
     """
     with context(), ir.Location.unknown(context()):
         found = [_product(op) for op in operations_in(module.ir, "stablehlo.dot_general")]
@@ -111,7 +116,7 @@ def assign_dot_layouts(module: Module, native: bool) -> bool:
 
 
 def _product(op: Any) -> _Product | None:
-    """What a contraction is a product of; None: of more than one dimension, say."""
+    """Return the matrix product that a contraction is; None if it is none (it contracts several dimensions, for example)."""
     numbers = hlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
     batch = len(numbers.lhs_batching_dimensions)
     inner = numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions
@@ -125,7 +130,7 @@ def _product(op: Any) -> _Product | None:
 
 
 def _may_be_own(product: _Product | None) -> bool:
-    """Is XLA as quick at a product as the library, or does that one not take it anyway?"""
+    """Is XLA itself as fast as the library at this product, or does the library not take it anyway?"""
     if product is None:
         return False
     is_number = product.element in _TILED or isinstance(element_of(product.op.results[0]), ir.IntegerType)
@@ -133,7 +138,7 @@ def _may_be_own(product: _Product | None) -> bool:
 
 
 def _outermost(op: Any) -> Any:
-    """The loop that an operation is in, if it is in one; of several the one around all."""
+    """Return the outermost loop around an operation, or None."""
     found = None
     while op is not None:
         found = op if op.name == "stablehlo.while" else found
@@ -142,20 +147,20 @@ def _outermost(op: Any) -> Any:
 
 
 def _is_in_native_loop(op: Any) -> bool:
-    """Is it in a loop that could be native code, were it not for products?"""
+    """Is an operation in a loop that could be native code, apart from its products?"""
     loop = _outermost(op)
     return loop is not None and not operations_in(loop, *_WALKED)
 
 
 class _Writer:
-    """Writes products in another way; barriers keep XLA from making them again what they were."""
+    """Rewrites products; barriers keep XLA from undoing that."""
 
     def __init__(self, module: Module, tiles: bool) -> None:
         self.module = module
         self.tiles = tiles
 
     def write(self, product: _Product) -> None:
-        """Write a product so, if it does not stand so already."""
+        """Rewrite a product, unless it already has this form."""
         turned = product.turned(self.tiles)
         missing = -product.sizes[2] % WIDTH if self.tiles and product.sizes[0] >= WIDTH else 0
         if not (any(turned) or product.back or missing):
@@ -185,7 +190,7 @@ class _Writer:
         return hlo.dot_general(ir.RankedTensorType.get(shape, element_of(x)), x, y, numbers)
 
     def _widened(self, x: Any, missing: int) -> Any:
-        """With columns of zeros besides."""
+        """Return x with columns of zeros added."""
         element = element_of(x)
         zero = hlo.constant(ir.DenseElementsAttr.get_splat(ir.RankedTensorType.get([], element), ir.FloatAttr.get(element, 0.0)))
         none = [0] * len(shape_of(x))

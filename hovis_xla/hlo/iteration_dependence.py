@@ -1,9 +1,10 @@
-"""What the values of a round of a loop are made of, where that is nothing of another round: of the round's place alone, for ``loop_distribution``.
+"""How values of a loop iteration are computed where they depend on no other iteration, but on the place of the iteration (its counter) alone;
+for ``loop_distribution``.
 
-Of a loop that counts from a known number to a known one, a value is told by how it is made of the round's place, and by how many places it
-is ahead, so that ``b[j - 1] * 2`` is the same in all of several rounds that are done at a time, one place ahead each.  An element of an array
-is read at a place that counts as the loop does, in range in all rounds; of an array that the loop stores into, an element that no round
-stores before it is read: in another row, say.
+In a loop that counts from a known number to a known one, a value is described by the expression that computes it from the place of the
+iteration, and by how many places it is ahead.  So ``b[j - 1] * 2`` has the same expression in each of several iterations that are done at a
+time, one place further ahead in each.  An element of an array may be read at an index that follows the counter and is in range in all
+iterations; in an array that the loop stores into, it must be an element that no iteration stores before it is read: in another row, say.
 """
 
 from typing import Any, Final, NamedTuple
@@ -18,22 +19,26 @@ _NAMES: Final = (
     "abs add and ceil compare convert divide floor is_finite maximum minimum multiply negate not or select shift_left shift_right_arithmetic "
     "shift_right_logical sign sqrt subtract xor optimization_barrier"
 )
-#: Each element of the result is made of the same elements of the operands, and is the same to the bit whatever stands beside it.
+#: Operations that compute each element of the result from the same elements of the operands, with the same bits whatever its neighbours are.
 ELEMENTWISE: Final = frozenset(f"stablehlo.{name}" for name in _NAMES.split(" "))
 
-#: The same value in other dimensions of one element.
+#: Operations that, for one element, change only the number of dimensions.
 _SAME: Final = frozenset({"stablehlo.reshape", "stablehlo.broadcast_in_dim"})
 
 
 class At(NamedTuple):
-    """A value of a round: how it is made of the round's place, as a number, and how many places ahead it is (None: it is the same in all rounds)."""
+    """A value in an iteration: the key of the expression that computes it from the iteration's place, and how many places ahead it is (None: it
+    is the same in all iterations).
+    """
 
     key: int
     ahead: int | None
 
 
 class Counter(NamedTuple):
-    """Where the counter is among what goes round, what it is in the first round and in the last one, and the step."""
+    """The induction variable of a loop: its position among the loop-carried values, its value in the first and in the last iteration, the step
+    and the trip count.
+    """
 
     place: int
     first: int
@@ -51,14 +56,16 @@ class Counter(NamedTuple):
 
 
 class Index(NamedTuple):
-    """A place: of each dimension what is added up (its key, and how often), and the number; ``along`` is the dimension that counts (None: no one does)."""
+    """The index of an element: for each dimension the terms of a sum (key and factor) and a constant; ``along`` is the dimension that follows
+    the counter (None: none does).
+    """
 
     parts: tuple[tuple[frozenset[tuple[int, int]], int], ...]
     along: int | None
 
 
 def counter_of(loop: Any) -> Counter | None:
-    """How a loop counts, if its test is nothing else."""
+    """Return the Counter of a loop; None if its condition is anything but a test of a counter."""
     test, body = loop.regions[0].blocks[0], loop.regions[1].blocks[0]
     made = made_by(last_of(test).operands[0])
     if made is None or made.name != "stablehlo.compare" or made.operands[0] not in list(test.arguments):
@@ -76,7 +83,9 @@ def counter_of(loop: Any) -> Counter | None:
 
 
 def _first(value: Any, bound: int | None) -> int | None:
-    """Where it begins to count, if it does; a loop that is not begun has counted to its bound already (``bounds_check_hoisting``)."""
+    """Return the value with which the counter begins, None if it is unknown; in a loop that is not entered, the counter is at its bound already
+    (``bounds_check_hoisting``).
+    """
     made = made_by(value)
     if made is not None and made.name == "stablehlo.select" and bound is not None and number_of(made.operands[1]) == bound:
         value = made.operands[2]
@@ -101,18 +110,18 @@ def _is_int64(value: Any) -> bool:
 
 
 def _without_sign(value: Any) -> Any:
-    """The integer that was made one without a sign."""
+    """Return the integer that was converted to an unsigned one; value itself if there is no conversion."""
     made = made_by(value)
     return made.operands[0] if made is not None and made.name == "stablehlo.convert" else value
 
 
 def _apart(a: Index, b: Index) -> bool:
-    """Are they two places, in whatever rounds they are looked at?"""
+    """Are a and b different indices, in whatever iterations they are used?"""
     return any(x[0] == y[0] and x[1] != y[1] and k not in (a.along, b.along) for k, (x, y) in enumerate(zip(a.parts, b.parts, strict=True)))
 
 
 class Round:
-    """A loop: what its values are in a round, and what it stores."""
+    """An iteration of a loop: how its values are computed, and what it stores."""
 
     def __init__(self, module: Module, loop: Any, count: Counter) -> None:
         self.module = module
@@ -123,21 +132,21 @@ class Round:
         self.keys: dict[Any, int] = {}
         self.nodes: list[tuple[Any, ...]] = []
         self.found: dict[Any, At | None] = {}
-        self.contents: dict[Any, tuple[int, int]] = {}  # of arrays that go round: which one it is, after how many stores
-        self.updates: dict[int, list[Any] | None] = {}  # the stores of a round into them, in order; None: that is not known
+        self.contents: dict[Any, tuple[int, int]] = {}  # for each content of a loop-carried array: its number, and the number of stores before
+        self.updates: dict[int, list[Any] | None] = {}  # the stores of an iteration into each of them, in order; None: unknown
         self.places: dict[int, list[Index | None]] = {}
         for number, argument in enumerate(self.body.arguments):
             if isinstance(argument.type, ir.RankedTensorType) and not is_single(argument):
                 self.updates[number] = self._stores_into(number, argument)
 
     def is_plain(self) -> bool:
-        """Is it about single elements, and the arrays that they are in?"""
+        """Does the loop body work on nothing but single elements, and the arrays that hold them?"""
         made = operations(self.body)[:-1]
         return all((is_pure(op) or self.module.is_barrier(op)) and all(is_single(r) or r in self.contents for r in op.results) for op in made)
 
     def _stores_into(self, number: int, argument: Any) -> "list[Any] | None":
-        """The stores of a round into an array, in order."""
-        steps: list[Any] = []  # the contents from the last one back
+        """Return the stores of an iteration into a loop-carried array, in order; None if they are unknown."""
+        steps: list[Any] = []  # the contents of the array, from the last one backwards
         stores: list[Any] = []
         value = self.ends[number]
         while value != argument:
@@ -156,17 +165,17 @@ class Round:
         return stores[::-1]
 
     def stored_at(self, number: int) -> "list[Index | None] | None":
-        """Where a round stores into an array."""
+        """Return the indices at which an iteration stores into an array; None if its stores are unknown."""
         stores = self.updates[number]
         if stores is None:
             return None
         if number not in self.places:
-            self.places[number] = [None] * len(stores)  # what is asked for while it is found out
+            self.places[number] = [None] * len(stores)  # the answer to recursive queries
             self.places[number] = [self._index(list(made.operands)[2:]) if is_single(made.operands[1]) else None for made in stores]
         return self.places[number]
 
     def _index(self, starts: list[Any]) -> Index | None:
-        """Where a single element is; None, if that is neither the same in all rounds nor counts as the loop does."""
+        """Return the Index of a single element; None if it is neither the same in all iterations nor follows the counter."""
         counter, along, parts = self.body.arguments[self.count.place], None, []
         for k, start in enumerate(starts):
             atoms, number = form(_without_sign(start))
@@ -184,23 +193,25 @@ class Round:
         return Index(tuple(parts), along)
 
     def _is_as_before(self, at: Index, number: int, done: int) -> bool:
-        """Is what is read there, after so many stores of a round, what was there in front of the loop?"""
+        """Is the element that is read at this index, after the first ``done`` stores of an iteration, the one from before the loop?"""
         stores = self.stored_at(number)
         return stores is not None and all(
             store is not None and (_apart(at, store) or self._is_read_first(at, store, k < done)) for k, store in enumerate(stores)
         )
 
     def _is_read_first(self, at: Index, store: Index, stored: bool) -> bool:
-        """Is no element stored in an earlier round, or earlier in the round, even if both are in the same row?"""
+        """Is the element at this index stored neither in an earlier iteration nor earlier in the same one, even if at and store are in the same
+        row? stored: store is done before the read.
+        """
         if at.along is None or at.along != store.along:
             return False
         ahead = (at.parts[at.along][1] - store.parts[at.along][1]) * (1 if self.count.step > 0 else -1)
         return ahead > 0 or ahead % abs(self.count.step) != 0 or (ahead == 0 and not stored)
 
     def at(self, value: Any) -> At | None:
-        """What a value is in a round; None, if it needs other rounds, or is no single element."""
+        """Return how a value is computed in an iteration; None if it depends on other iterations, or is no single element."""
         if value not in self.found:
-            self.found[value] = None  # of what hangs on itself
+            self.found[value] = None  # for a value that depends on itself
             self.found[value] = self._at(value)
         return self.found[value]
 
@@ -257,7 +268,7 @@ class Round:
         return At(self._key("row", array, at.along, (*at.parts[: at.along], *at.parts[at.along + 1 :])), ahead)
 
     def is_in_range(self, array: Any, at: Index) -> bool:
-        """Is the place in range in all rounds, as far as it counts?"""
+        """Is the index in range in all iterations, in the dimension that follows the counter?"""
         assert at.along is not None
         ahead = at.parts[at.along][1]
         return self.count.least + ahead >= 0 and self.count.most + ahead < shape_of(array)[at.along]
@@ -269,6 +280,6 @@ class Round:
         return self.keys[node]
 
     def reads(self, key: int) -> int:
-        """How many elements that count it is made of."""
+        """Return the number of elements that an expression reads at indices which follow the counter."""
         node = self.nodes[key]
         return sum(self.reads(k) for k, ahead in node[4] if ahead is not None) if node[0] == "op" else int(node[0] == "row")

@@ -1,8 +1,8 @@
-"""What no round of a loop changes, in loops over numbers and cells.
+"""Loop-invariant code motion for modules of StableHLO, in loops over numbers and cells.
 
-XLA takes all of it out of the loop, each operation by itself, be it the same as another.  But what a loop has from outside is carried
-round, and XLA's native loops store the address of all that is carried in every round: a comparison or a sum costs less than that.
-So where there is much that is light, it stays in the loop: what is dear is taken out here, and XLA is told to leave the rest.
+XLA hoists all invariants out of a loop, each operation separately, even if it is equal to another.  But values from outside are carried by
+the loop, and XLA's native loops store the address of each carried value in every iteration: a comparison or a sum costs less than that.
+If there are many cheap invariants, they therefore stay in the loop: the costly ones are hoisted here, and XLA is told to leave the rest.
 """
 
 from typing import Any, Final
@@ -11,10 +11,10 @@ from hovis_xla.emit.block_slots import block_of
 from hovis_xla.hlo.module import Module, is_pure, kind_of, operations
 from hovis_xla.jaxlib.adapter import ir
 
-#: A loop with more that XLA would take out, and that costs next to nothing, is better left alone.
+#: If XLA would hoist more than this many cheap operations out of a loop, they are better left in it.
 MANY: Final = 8
 
-#: No more than a cycle for a number; what XLA does not take out by itself costs nothing.
+#: Operations that take no more than a cycle for a number; below, those that cost nothing, which XLA does not hoist on their own.
 _LIGHT: Final = frozenset({
     "abs", "add", "and", "bitcast_convert", "ceil", "clamp", "compare", "complex", "convert", "dynamic_slice", "floor", "imag", "is_finite", "maximum",
     "minimum", "multiply", "negate", "not", "optimization_barrier", "or", "real", "select", "shift_left", "shift_right_arithmetic",
@@ -24,9 +24,9 @@ _FREE: Final = frozenset({"broadcast_in_dim", "constant", "iota", "reshape", "re
 
 
 def hoist_invariants(module: Module) -> bool:
-    """Hoist costly loop invariants; are the cheap ones to stay in the loops?
+    """Hoist costly loop invariants; return whether the cheap ones are to stay in the loops.
 
-    Is what no round changes to stay in the loops of a module?  Then what is dear has been taken out of them.
+    If they are not, the module has not been changed.
     """
     found = [(loop, _invariant(loop)) for loop in module.loops]
     light = [sum(kind_of(op) in _LIGHT for op in ops) for _, ops in found]
@@ -38,7 +38,7 @@ def hoist_invariants(module: Module) -> bool:
 
 
 def _invariant(loop: Any) -> list[Any]:
-    """What a round does alike in all rounds, in order."""
+    """Return the loop-invariant operations of the body, in order."""
     found: list[Any] = []
     body = loop.regions[1].blocks[0]
     alike: set[Any] = set()
@@ -50,17 +50,17 @@ def _invariant(loop: Any) -> list[Any]:
 
 
 def costs_little(op: Any) -> bool:
-    """No more than a cycle, and about one element?"""
+    """Does an operation take no more than a cycle, on about one element?"""
     return kind_of(op) in _LIGHT | _FREE and not _is_wide(op)
 
 
 def _is_wide(op: Any) -> bool:
-    """Is it about more than one element?"""
+    """Does an operation have a result of more than one element?"""
     return any(isinstance(r.type, ir.RankedTensorType) and any(d != 1 for d in r.type.shape) for r in op.results)
 
 
 def _take_out(loop: Any) -> None:
-    """Move what is dear in front of a loop, with what it is made of, and each only once."""
+    """Hoist the costly invariants of a loop, with the operations that they depend on; equal operations become one."""
     needed: set[Any] = set()
     ops = _invariant(loop)
     for op in reversed(ops):

@@ -1,10 +1,10 @@
-"""What no round of a loop needs another for, done for all rounds at once (loop distribution).
+"""Loop distribution: what depends on no other iteration of a loop is computed for all iterations at once.
 
-A cell of an edit distance is the least of three sums, of which one has to wait for the cell to its left.  The other two, and what they
-are made of, are vectors: XLA computes those in front of the loop, several elements in an instruction and without a look at where each
-index is, and the loop itself is left with what is a recurrence.  Where nothing is left but stores, they are one store of a row.
+For example, a cell of an edit distance is the minimum of three sums, one of which has to wait for the cell to its left.  The other two,
+and their operands, become vectors: XLA computes them in front of the loop, several elements in an instruction and without bounds checks of
+each index, and only the recurrence is left in the loop.  If nothing but stores is left, they become one store of a row.
 
-It is done where the module is finished, of loops that count from a known number to a known one (``iteration_dependence``).
+This pass runs on the finished module, on loops that count from a known number to a known one (``iteration_dependence``).
 """
 
 from collections.abc import Container
@@ -19,16 +19,13 @@ from hovis_xla.hlo.module import Module, is_pure, last_of, made_by
 from hovis_xla.jaxlib.adapter import context, ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 
-#: Fewer rounds than this are done as they stand, and vectors longer than this are not made.
+#: Loops of fewer iterations than this are left as they are, and vectors longer than this are not made.
 FEW: Final = 8
 LONGEST: Final = 4096
 
 
 def distribute_loops(module: Module) -> None:
-    """Distribute loops: do what no iteration needs another for in front of them.
-
-    Do in front of the loops of a module what is elementwise in them.
-    """
+    """Distribute loops: compute in front of them, as vectors, the values of an iteration that depend on no other iteration."""
     with context(), ir.Location.unknown(context()):
         for loop in module.loops:
             count = counter_of(loop)
@@ -44,14 +41,16 @@ def distribute_loops(module: Module) -> None:
 
 
 def _leave_out(loop: Any) -> None:
-    """Take a loop of no rounds away."""
+    """Remove a loop that has no iterations."""
     for result, operand in zip(loop.results, loop.operands, strict=True):
         result.replace_all_uses_with(operand)
     loop.erase()
 
 
 class Window(NamedTuple):
-    """Elements of a row that a round asks for: from which on, counted from the round's own place, how many, and where each value is."""
+    """The elements of a row that an iteration uses: the offset of the first one from the iteration's place, their number, and the offset of each
+    value.
+    """
 
     least: int
     wide: int
@@ -59,7 +58,9 @@ class Window(NamedTuple):
 
 
 class Store(NamedTuple):
-    """A row that a loop stores: into which array, where, along which dimension, how far ahead its first element is, and what it is."""
+    """A row that a loop stores: the number of the array, the index, the dimension that the row is along, the offset of its first element, and
+    its value.
+    """
 
     number: int
     place: Index
@@ -69,7 +70,7 @@ class Store(NamedTuple):
 
 
 class _Distribution:
-    """What is put in front of a loop."""
+    """Writes the computation in front of a loop, and removes it from the loop."""
 
     def __init__(self, of: Round) -> None:
         self.of = of
@@ -98,7 +99,9 @@ class _Distribution:
             self._drop()
 
     def _asked(self, stored: Container[int]) -> "dict[int, Window]":
-        """The values that what is left of a round asks for, those that are alike together; whole rows are stored into these arrays."""
+        """Collect the values that the rest of an iteration uses, grouped by expression; stores into the arrays in ``stored``, which get whole
+        rows, are not counted.
+        """
         found: dict[int, dict[Any, int]] = {}
         for op in self.of.body.operations:
             if not self._is_left(op.operation) or any(r in self.of.contents and self.of.contents[r][0] in stored for r in op.operation.results):
@@ -121,13 +124,13 @@ class _Distribution:
         return self.count.most - self.count.least + wide
 
     def _is_there(self, key: int) -> bool:
-        """Is it part of an array that the loop leaves alone, which needs not be made?"""
+        """Is an expression a row of an array that the loop does not change, so that it needs no computation?"""
         kind, *rest = self.of.nodes[key]
         stored = [k for k, updates in self.of.updates.items() if updates != []]
         return kind == "row" and all(self.of.loop.operands[k] != rest[0] for k in stored)
 
     def _part(self, key: int, window: "Window") -> Any:
-        """What a round asks for of an array that the loop leaves alone."""
+        """Emit the read of a window from an array that the loop does not change."""
         _, array, along, others = self.of.nodes[key]
         with ir.InsertionPoint(self.of.loop):
             starts = [self._sum(p) for p in others]
@@ -144,20 +147,22 @@ class _Distribution:
             return hlo.dynamic_slice(row, [at], [window.wide])
 
     def _window(self, window: "Window", part: Any) -> None:
-        """Have what is left of a round look at what it asks for in one piece."""
+        """Have the rest of an iteration read the values of a window from ``part``, which holds all of them."""
         with ir.InsertionPoint.after(part.owner.operation):
             for value, ahead in window.values.items():
                 one = hlo.slice(part, [ahead - window.least], [ahead - window.least + 1], [1])
                 self._use(value, hlo.reshape(value.type, one))
 
     def _use(self, value: Any, new: Any) -> None:
-        """Put another value in place of one where what is left of a round asks for it."""
+        """Replace a value by new, in the operations that stay in the loop."""
         for use in list(value.uses):
             if self._is_left(use.owner.operation):
                 use.owner.operation.operands[use.operand_number] = new
 
     def _whole_rows(self, replaced: set[Any]) -> "list[Store]":
-        """The arrays of which a round stores nothing but what needs no other round, each element once, and nobody reads what it has stored."""
+        """Find the arrays into which an iteration stores only values that depend on no other iteration, each element once, and from which
+        nothing reads the stored elements.
+        """
         found = {number: store for number, updates in self.of.updates.items() if updates and (store := self._whole_row(number, updates)) is not None}
         while found:
             read = self._read_again(set(found), replaced)
@@ -190,7 +195,7 @@ class _Distribution:
         return Store(number, place, along, min(aheads), At(value.key, None if value.ahead is None else value.ahead - aheads[0] + min(aheads)))
 
     def _read_again(self, numbers: set[int], replaced: set[Any]) -> set[int]:
-        """Which of these arrays are looked at by what would be left of a round without the stores into them."""
+        """Return which of these arrays the rest of an iteration would still read, without the stores into them."""
         todo = [end for k, end in enumerate(self.of.ends) if k not in numbers]
         seen: set[Any] = set()
         found: set[int] = set()
@@ -213,7 +218,7 @@ class _Distribution:
         return self._row(store.value.key, self.count.least + store.value.ahead, length)
 
     def _store(self, row: Any, store: "Store") -> None:
-        """Store a row in front of the loop, if the loop is begun, and nothing in it."""
+        """Store a row in front of the loop, if the loop is entered, and remove the stores from the loop."""
         loop, along = self.of.loop, store.along
         array = loop.operands[store.number]
         shape = [1] * len(store.place.parts)
@@ -229,12 +234,12 @@ class _Distribution:
         last_of(self.of.body).operands[store.number] = self.of.body.arguments[store.number]
 
     def _is_begun(self) -> Any:
-        """Is there a first round?  None: there is."""
+        """Emit the test whether there is a first iteration; None if there is one for certain."""
         first = self.of.loop.operands[self.count.place]
         return None if number_of(first) is not None else hlo.compare(first, _int64(self.count.first), hlo.ComparisonDirectionAttr.get("EQ"))
 
     def _drop(self) -> None:
-        """Take the loop away, if it does nothing but count."""
+        """Remove the loop if it does nothing but count."""
         loop, place = self.of.loop, self.count.place
         same = all(end == argument for k, (end, argument) in enumerate(zip(last_of(self.of.body).operands, self.of.body.arguments, strict=True)) if k != place)
         if not same:
@@ -249,7 +254,7 @@ class _Distribution:
     # --------------------------------------------------------------------------------------------- rows
 
     def _row(self, key: int, first: int, length: int) -> Any:
-        """The values of a node where its place is first, first + 1 and so on."""
+        """Return the vector of the values of a node at the places first, first + 1 and so on."""
         if (key, first, length) not in self.made:
             self.made[key, first, length] = self._make_row(self.of.nodes[key], first, length)
         return self.made[key, first, length]
@@ -270,7 +275,7 @@ class _Distribution:
         return _operation(name, attributes, element, (length,), operands)
 
     def _one(self, key: int) -> Any:
-        """The value of a node that is the same in all rounds."""
+        """Return the value of a node that is the same in all iterations."""
         if key not in self.made:
             self.made[key] = self._make_one(self.of.nodes[key])
         return self.made[key]
@@ -288,7 +293,7 @@ class _Distribution:
         return _operation(name, attributes, element, (), [self._one(k) for k, _ in of])
 
     def _sum(self, part: tuple[frozenset[tuple[int, int]], int]) -> Any:
-        """A place in one dimension, as a number without a sign."""
+        """Emit the index in one dimension, as an unsigned integer."""
         keys, number = part
         found = _int64(number)
         for key, times in sorted(keys):
@@ -301,7 +306,7 @@ class _Distribution:
         return hlo.broadcast_in_dim(ir.RankedTensorType.get((length,), element_of(one)), one, [])
 
     def _take_out(self) -> None:
-        """Make what is the same in all rounds in front of the loop, and each only once."""
+        """Compute loop-invariant operands in front of the loop, each only once."""
         for op in list(self.of.body.operations):
             if not self._is_left(op.operation):
                 continue
@@ -312,18 +317,18 @@ class _Distribution:
                         op.operation.operands[number] = _reshaped(self._one(at.key), shape_of(value))
 
     def _clean(self) -> None:
-        """Take out of a round what nobody asks for any more."""
+        """Remove unused operations from the loop body."""
         for op in reversed(list(self.of.body.operations)):
             made = op.operation
             if (is_pure(made) or self.of.module.is_barrier(made)) and not any(list(r.uses) for r in made.results):
                 made.erase()
 
 
-# ------------------------------------------------------------------------------------------------- the least of several
+# ------------------------------------------------------------------------------------------------- minima and maxima
 
 
 def _gather_extremes(of: Round) -> None:
-    """``min(min(a, b), c)`` of integers, of which only a needs other rounds, is ``min(a, min(b, c))``."""
+    """Rewrite ``min(min(a, b), c)`` of integers, of which only a depends on other iterations, to ``min(a, min(b, c))``; likewise with max."""
     for op in list(of.body.operations):
         outer = _extreme(op.operation)
         if outer is None or of.at(op.operation.results[0]) is not None:
@@ -342,7 +347,7 @@ def _gather_extremes(of: Round) -> None:
 
 
 class Extreme(NamedTuple):
-    """The least of two integers ("LT"), or the greatest ("GT"); and how they are compared."""
+    """The minimum ("LT") or the maximum ("GT") of two integers, and how they are compared."""
 
     how: str
     operands: tuple[Any, Any]
@@ -361,7 +366,9 @@ def _extreme(made: Any) -> Extreme | None:
 
 
 def _parted(of: Round, extreme: Extreme) -> tuple[Any, Any]:
-    """The operand that needs other rounds, and the one that does not and counts; (None, None) if it is not one of each."""
+    """Return the operand that depends on other iterations, and the one that does not and follows the counter; (None, None) if there is not one
+    of each.
+    """
     a, b = extreme.operands
     for waiting, free in ((a, b), (b, a)):
         at = of.at(free)

@@ -8,18 +8,18 @@ from hovis_xla.emit.builder import T, shape_of
 from hovis_xla.emit.values import INT64
 from hovis_xla.jaxlib.adapter import ir
 
-#: Operations that do more than give their results.
+#: Operations that do more than compute their results.
 _IMPURE = frozenset({"custom_call", "rng", "rng_bit_generator", "return", "infeed", "outfeed", "send", "recv", "create_token", "after_all"})
 
 
 class Module:
-    """A module, and what its passes look for in it, found once.  A pass that makes or drops loops says so (``loops_changed``)."""
+    """A module, with what its passes look up in it, found once. A pass that adds or removes loops has to call ``loops_changed``."""
 
     __slots__ = ("_loops", "barriers", "ir")
 
     def __init__(self, module: Any) -> None:
         self.ir = module
-        #: the functions that barriers are made of, by what they are given
+        #: the names of the functions that implement barriers, by the types of their operands
         self.barriers = {_types(f): _name(f) for f in module.body.operations if _is_identity(f)}
         self._loops: list[Any] | None = None
 
@@ -28,18 +28,18 @@ class Module:
 
     @property
     def loops(self) -> Sequence[Any]:
-        """All loops, those within others first."""
+        """All loops, inner ones first."""
         if self._loops is None:
             self._loops = list(_loops_in(self.ir.body))
         return self._loops
 
     def loops_changed(self) -> None:
-        """There are other loops than before."""
+        """Forget the loops that were found, since they have changed."""
         self._loops = None
 
     def barrier(self, *values: Any) -> list[Any]:
-        """The same values, as something that XLA does not look behind, made at the insertion point."""
-        # the dtype matters to nobody: the type is that of each value
+        """Emit a barrier at the insertion point: return the same values, as results that XLA does not look behind."""
+        # the dtype is not used: types are taken from the values
         return [made.ir for made in custom_calls.opaque_identity([T(v, INT64, shape_of(v)) for v in values], self.ir.body, self.barriers)]
 
     def is_barrier(self, op: Any) -> bool:
@@ -47,17 +47,17 @@ class Module:
 
 
 def kind_of(op: Any) -> str:
-    """The name of an operation of StableHLO."""
+    """Return the name of an operation, without the prefix ``stablehlo.``."""
     return str(op.name).removeprefix("stablehlo.")
 
 
 def operations(block: Any) -> list[Any]:
-    """The operations of a block."""
+    """Return the operations of a block."""
     return [view.operation for view in block.operations]
 
 
 def operations_in(root: Any, *names: str) -> list[Any]:
-    """The operations with these names within a module or another operation, at any depth."""
+    """Return the operations with these names within a module or another operation, at any depth."""
     found: list[Any] = []
 
     def look(op: Any) -> Any:
@@ -70,12 +70,12 @@ def operations_in(root: Any, *names: str) -> list[Any]:
 
 
 def is_pure(op: Any) -> bool:
-    """Does it nothing but give its results, and is it one operation?"""
+    """Is op a single operation (one without regions) that has no side effects?"""
     return op.name.startswith(("stablehlo.", "chlo.")) and not len(op.regions) and kind_of(op) not in _IMPURE
 
 
 def made_by(value: Any) -> Any:
-    """The operation that makes a value; None: it is a parameter."""
+    """Return the operation that defines a value; None if it is a block argument."""
     return None if isinstance(value.owner, ir.Block) else value.owner.operation
 
 
@@ -100,7 +100,7 @@ def _loops_in(block: Any) -> Iterator[Any]:
 
 
 def _is_identity(function: Any) -> bool:
-    """Is it one of the functions that barriers are made of?"""
+    """Is function one of those that implement barriers?"""
     block = function.regions[0].blocks[0]
     return len(block.operations) == 1 and len(block.arguments) > 0 and list(block.operations[0].operands) == list(block.arguments)
 

@@ -1,7 +1,7 @@
-"""Sorts of which only a few elements are used: ``np.argsort(distance, kind="stable")[:k]``.
+"""Replace sorts of which only a few elements are used, as in ``np.argsort(distance, kind="stable")[:k]``.
 
-XLA has a library sort, calls its comparison by an address, and makes no native code of a loop with a sort in it.  A few elements
-from either end are found quicker by looking for the least that has not been found yet, once for each.
+XLA leaves a sort to a library, calls its comparison through a pointer, and does not compile a loop with a sort in it to native code.  A few
+elements at either end are found faster by searching, once for each, for the least element that has not been found yet.
 """
 
 import functools
@@ -19,7 +19,7 @@ from hovis_xla.hlo.module import Module, is_pure, operations, operations_in
 from hovis_xla.jaxlib.adapter import attributes_of, ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 
-#: So short vectors are as well sorted; and so are others, if more are used than so many times the logarithm of their length.
+#: Vectors shorter than this are sorted, and so are longer ones if more elements are used than ``FEW`` times the logarithm of their length.
 SHORT: Final = 16
 FEW: Final = 1.5
 
@@ -27,10 +27,7 @@ Less = Callable[[Sequence[T], Sequence[T]], T]
 
 
 def select_partially(module: Module) -> None:
-    """Replace sorts of which a few elements are used by selection.
-
-    Replace the sorts of a module by searches for the few elements that are used.
-    """
+    """Replace sorts of which a few elements are used by searches for these elements."""
     for op in operations_in(module.ir, "stablehlo.sort"):
         wanted = _wanted(op)
         if wanted is not None:
@@ -38,7 +35,7 @@ def select_partially(module: Module) -> None:
 
 
 def _wanted(op: Any) -> tuple[int, bool] | None:
-    """How many elements are used of what is sorted, if they are few: those in front, or those at the end?"""
+    """Return how many elements of a sort's result are used, and whether they are at the end; None if they are not few."""
     shape = ir.RankedTensorType(op.results[0].type).shape
     uses = [use.owner.operation for result in op.results for use in result.uses]
     if len(shape) != 1 or shape[0] < SHORT or not uses or any(use.name != "stablehlo.slice" or use.attributes["strides"][0] != 1 for use in uses):
@@ -74,7 +71,9 @@ def _replace(op: Any, few: int, at_end: bool) -> None:
 
 
 def _chosen(operands: Sequence[T], less: Less, few: int, at_end: bool) -> list[T]:
-    """The first elements in order; ``at_end``: the last ones, least first, with the order turned round.  Of equal ones the first comes first."""
+    """Return the first elements in order; ``at_end``: the last ones, least first, with the order reversed. Of equal elements, the first one
+    comes first.
+    """
     size, count = operands[0].shape[0], len(operands)
     behind = functools.partial(compare, "LT" if at_end else "GT")
     places = builder.iota(INT64, (size,), 0)
@@ -92,7 +91,7 @@ def _chosen(operands: Sequence[T], less: Less, few: int, at_end: bool) -> list[T
         last = [builder.broadcast(x, (size,)) for x in before]
         later = or_(less(last, given), and_(not_(less(given, last)), behind(places, builder.broadcast(place, (size,)))))
         out = and_(not_(later), builder.broadcast(compare("GT", k, zero), (size,)))
-        # what no element is worse than
+        # the initial value, to which every element is preferred
         worst = [builder.constant(True), builder.constant(-1 if at_end else size, INT64), *none]
         _, place, *best = reductions.reduce([out, places, *given], worst, [0], better)
         at = sub(like(few - 1, k), k) if at_end else k
@@ -104,7 +103,7 @@ def _chosen(operands: Sequence[T], less: Less, few: int, at_end: bool) -> list[T
 
 
 def _inlined(body: Any, values: Sequence[T]) -> T:
-    """What the comparison of a sort says of these: numbers, or vectors of them."""
+    """Emit the comparison of a sort for these values, numbers or vectors of numbers; return its result."""
     shape = values[0].shape
     known = {argument: value.ir for argument, value in zip(body.arguments, values, strict=True)}
     for op in operations(body):
@@ -120,7 +119,7 @@ def _inlined(body: Any, values: Sequence[T]) -> T:
 
 
 def tensor_of(value: Any) -> T:
-    """A value of a module with its dtype and shape."""
+    """Return a value of a module as a T, with its dtype and shape."""
     kind = ir.RankedTensorType(value.type)
     return T(value, _dtypes()[str(kind.element_type)], tuple(kind.shape))
 

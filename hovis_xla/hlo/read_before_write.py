@@ -1,11 +1,12 @@
-"""What a round of a loop reads of an array, it reads before it stores into it.
+"""Order the reads of an array, in an iteration of a loop, before the stores into it.
 
 ``un, vn = u.copy(), v.copy(); u[1:-1] = f(un, vn); v[1:-1] = g(un, vn)`` reads the old ``u`` once more after the new one has been stored.
-XLA has one place for what a loop carries, so it would copy the array in every round.  But what is read again is only what other values
-are made of: where these are in memory anyway, a store waits until they are, and is done in place.  Where all of an array is made anew,
-and others are made of its mask (``inside = abs(z) < 2; n[inside] = k; z[inside] = …``), the mask is in memory, and made once.
+XLA has one buffer for each value that a loop carries, so it would copy the array in every iteration.  But the later reads only serve to
+compute other values: if these are put into memory anyway, the store waits until they are, and is done in place.  If the whole array is
+computed again, and others are computed from a mask of it (``inside = abs(z) < 2; n[inside] = k; z[inside] = …``), the mask is computed once
+and put into memory.
 
-It is done where the module is finished, of loops in which arrays are changed.
+This pass runs on the finished module, on loops in which arrays are changed.
 """
 
 import math
@@ -19,27 +20,24 @@ from hovis_xla.hlo.iteration_dependence import counter_of, element_of
 from hovis_xla.hlo.module import Module, is_pure, last_of, operations
 from hovis_xla.jaxlib.adapter import context, ir
 
-#: Arrays of fewer elements are copied sooner than waited for.
+#: Arrays of fewer elements are left alone: copying them is faster than waiting.
 LEAST: Final = 64
 
 #: A store that would wait for more values is left as it is.
 MOST: Final = 8
 
-#: What is made of an array by more operations is not looked at, nor are more masks.
+#: Maximal number of values that a search through the computations visits, and of masks that are tried.
 FAR: Final = 2000
 MASKS: Final = 16
 
 _STORE: Final = "stablehlo.dynamic_update_slice"
-#: What may be moved in front of a store, besides what is one operation.
+#: What may be moved in front of a store, besides pure single operations.
 _MOVED: Final = frozenset({"func.call", "stablehlo.reduce", "stablehlo.reduce_window"})
 _LOOP: Final = "stablehlo.while"
 
 
 def order_reads_before_writes(module: Module) -> None:
-    """Order reads of an array before stores into it, so that it is updated in place.
-
-    Have the loops of a module read what they change before they change it.
-    """
+    """Order reads of an array before stores into it, so that it is updated in place."""
     with context(), ir.Location.unknown(context()):
         joined = [value for loop in module.loops for value in _join(loop)]
         for loop in module.loops:
@@ -48,7 +46,9 @@ def order_reads_before_writes(module: Module) -> None:
 
 
 def _join(loop: Any) -> list[Any]:
-    """An array that a loop carries twice, as one that was copied at the end of a round and not changed since, is looked at in one place; those places."""
+    """Use one of the two values where a loop carries an array twice (as one that was copied at the end of an iteration and not changed since);
+    return the block arguments that are used.
+    """
     blocks = [region.blocks[0] for region in loop.regions]
     found: dict[Any, int] = {}
     joined = []
@@ -62,7 +62,7 @@ def _join(loop: Any) -> list[Any]:
 
 
 class _Body:
-    """What a loop does in a round."""
+    """The body of a loop, while its reads are ordered before its stores."""
 
     def __init__(self, module: Module, block: Any, joined: Sequence[Any]) -> None:
         self.module = module
@@ -83,7 +83,7 @@ class _Body:
     # --------------------------------------------------------------------------------------------- stores into parts
 
     def _wait(self, store: Any) -> None:
-        """Have a store wait for all else that is made of the array as it is before."""
+        """Have a store wait for all other values that are computed from the array as it was before."""
         array, update = list(store.operands)[:2]
         made = self._made_of(array, [store])
         if made is None or not (made or array in self.joined):
@@ -102,7 +102,7 @@ class _Body:
                 store.operands[0] = self.module.barrier(array, *late)[0]
 
     def _move_up(self, values: Sequence[Any], store: Any) -> bool:
-        """Have values made before a store, if that can be."""
+        """Move the computation of these values in front of a store; return whether that is possible."""
         needed = self._behind(values)
         if store.results[0] in needed:
             return False
@@ -115,7 +115,7 @@ class _Body:
         return True
 
     def _keep(self, value: Any) -> Any:
-        """Have a value in memory before it is looked at."""
+        """Emit a barrier that puts a value into memory before it is used; return the value to use."""
         if value.owner.operation.name in KEPT:
             return value
         with ir.InsertionPoint.after(value.owner.operation):
@@ -124,17 +124,19 @@ class _Body:
         return kept
 
     def _hide_the_end(self, loop: Any) -> None:
-        """XLA knows what a loop has counted to before it is done, and nothing waits for that; so where it begins is hidden."""
+        """Hide the start of a loop's counter: XLA knows the final count before the loop is done, and would not wait for the loop."""
         count = counter_of(loop) if loop.name == _LOOP else None
         number = next((a for a in self.block.arguments if _is_tensor(a) and not shape_of(a)), None)
         if count is not None and number is not None:
             with ir.InsertionPoint(loop):
                 loop.operands[count.place] = self.module.barrier(loop.operands[count.place], number)[0]
 
-    # --------------------------------------------------------------------------------------------- arrays that are made anew
+    # --------------------------------------------------------------------------------------------- arrays that are computed as a whole
 
     def _keep_mask(self, array: Any, end: Any) -> None:
-        """Have what an array becomes wait for the mask that all else is made of which is made of the array."""
+        """Materialize a mask, if all other values that depend on the array are computed from it, so that the array's new value waits for the
+        mask alone.
+        """
         made = self._made_of(array)
         if not made or all(value == end for value in made):
             return
@@ -149,7 +151,9 @@ class _Body:
                 return
 
     def _wait_anew(self, array: Any, end: Any) -> None:
-        """Have what an array becomes, if each cell of it is made of the same cell, wait for all else that is made of the array."""
+        """Have the new value of an array, if each of its cells is computed from the same cell, wait for all other values that are computed from
+        the array.
+        """
         readers = self._cellwise_readers(array, end)
         made = self._made_of(array) if readers else None
         if not made:
@@ -170,7 +174,9 @@ class _Body:
                     op.operands[k] = kept
 
     def _cellwise_readers(self, array: Any, end: Any) -> list[Any]:
-        """The operations, in order, by which an array becomes what it does, reading it; none, if one of its cells is made of others."""
+        """Return the operations, in order, that read the array in the computation of its new value; none, if a cell is computed from other
+        cells.
+        """
         todo, seen, found = [(end, True)], set[tuple[Any, bool]](), set[Any]()
         while todo and len(seen) <= FAR:
             at = todo.pop()
@@ -190,13 +196,13 @@ class _Body:
         return [op for op in operations(self.block) if op in found] if len(seen) <= FAR else []
 
     def _only_goes_round(self, value: Any) -> bool:
-        """Is a value used for nothing but the next round, so that it is in memory?"""
+        """Is a value used only by the next iteration, so that it is in memory?"""
         return all(use.owner.operation == last_of(self.block) for use in value.uses)
 
-    # --------------------------------------------------------------------------------------------- what is made of what
+    # --------------------------------------------------------------------------------------------- dependences
 
     def _made_of(self, array: Any, stores: Sequence[Any] = ()) -> list[Any] | None:
-        """The values in memory that are made of an array, but for these stores; None: the array itself goes on."""
+        """Return the values in memory that are computed from an array, apart from these stores; None if the array itself is passed on."""
         if any(self._goes_on(use, stores) for use in array.uses):
             return None
         seen, found = self._ahead(array, skipped=stores)
@@ -207,7 +213,7 @@ class _Body:
         return op == last_of(self.block) or (op.name == _STORE and op not in stores)
 
     def _ahead(self, array: Any, without: Sequence[Any] = (), skipped: Sequence[Any] = ()) -> tuple[list[Any], list[Any]]:
-        """What is made of an array without being in memory, and what of it is in memory."""
+        """Return the values that are computed from an array without being in memory, and those computed from these that are in memory."""
         todo, seen, found = [array], dict.fromkeys([array]), dict[Any, None]()
         while todo and len(seen) <= FAR:
             value = todo.pop()
@@ -225,13 +231,13 @@ class _Body:
         return list(seen), list(found)
 
     def _at(self, op: Any) -> Any:
-        """The operation of the body that an operation is, or is in."""
+        """Return the operation of the body that is op, or that contains it."""
         while op.block != self.block:
             op = op.block.owner.operation
         return op
 
     def _behind(self, values: Iterable[Any]) -> set[Any]:
-        """What values are made of in a round, and they themselves."""
+        """Return these values, and all values of the iteration that they are computed from."""
         todo, seen = list(values), set[Any]()
         while todo:
             value = todo.pop()
@@ -243,13 +249,13 @@ class _Body:
 
 
 def _told_by(op: Any) -> Any:
-    """The result that says that an operation is done: a number, if there is one."""
+    """Return a result that shows that an operation is done: a number, if there is one."""
     tensors = [r for r in op.results if _is_tensor(r)]
     return next((r for r in tensors if not shape_of(r)), tensors[0] if tensors else op.results[0])
 
 
 def _operands(op: Any) -> Iterator[Any]:
-    """What an operation uses, and those in it."""
+    """Yield the operands of an operation and of those nested in it."""
     yield from op.operands
     for region in op.regions:
         for block in region.blocks:
@@ -258,7 +264,7 @@ def _operands(op: Any) -> Iterator[Any]:
 
 
 def _is_product(op: Any) -> bool:
-    """Is it a product of matrices, which a library does?  A loop with one is walked, and a copy is nothing beside it."""
+    """Is op a matrix product, which a library does? A loop with one is not native code, and the cost of a copy is small beside it."""
     return bool(op.name == "stablehlo.dot_general") and all(len(shape_of(x)) > 1 for x in op.operands)
 
 

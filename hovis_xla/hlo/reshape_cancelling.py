@@ -1,7 +1,7 @@
-"""What is done element by element between a reshape and one back is done in the array's own shape.
+"""Cancel a reshape and the reshape back: the elementwise operations between them are done in the array's own shape.
 
-``z[inside] = f(z[inside])`` of a matrix is about what a mask chooses, which has one dimension.  XLA does not see through the reshapes that each
-element is made of itself, and copies the array in every round of a loop before it makes it anew.
+If ``z`` is a matrix, ``z[inside] = f(z[inside])`` works on the elements that a mask selects, an array of one dimension.  XLA does not see through
+the reshapes that each element is computed from itself, and copies the array in every iteration of a loop before it computes the new one.
 """
 
 import math
@@ -14,7 +14,7 @@ from hovis_xla.hlo.module import Module, erase_unused, operations
 from hovis_xla.hlo.partial_sort import tensor_of
 from hovis_xla.jaxlib.adapter import attributes_of, ir
 
-#: Arrays of fewer elements, and values that are made by more operations, are left as they are.
+#: Arrays of fewer elements (``LEAST``), and values that are computed by more operations (``MOST``), are left as they are.
 LEAST: Final = 32
 MOST: Final = 400
 
@@ -26,10 +26,7 @@ Shape = tuple[int, ...]
 
 
 def cancel_reshapes(module: Module) -> None:
-    """Cancel reshapes in loops.
-
-    Do without reshapes in the loops of a module, where all that is reshaped was reshaped before.
-    """
+    """Remove reshapes in the loops of a module, where all values that are reshaped have been reshaped before."""
     for loop in module.loops:
         block = loop.regions[1].blocks[0]
         erase_unused(block)
@@ -43,7 +40,9 @@ def cancel_reshapes(module: Module) -> None:
 
 
 def _chain(op: Any, shape: Shape) -> list[Any] | None:
-    """The operations between a reshape and those at its beginning, the last first; None, if something else is there, or uses what they make."""
+    """Return the elementwise operations between a reshape and those at their beginning, the last first; None if there are other operations
+    between them, or their results have other users.
+    """
     todo, chain = [op.operands[0]], dict[Any, None]()
     while todo:
         value = todo.pop()
@@ -65,12 +64,12 @@ def _chain(op: Any, shape: Shape) -> list[Any] | None:
 
 
 def _begins(op: Any, shape: Shape) -> bool:
-    """Is it a reshape of what has the shape, or one number everywhere?"""
+    """Is op a reshape of a value of this shape, or a broadcast of one number?"""
     return (op.name == _RESHAPE and shape_of(op.operands[0]) == shape) or (op.name == _BROADCAST and not shape_of(op.operands[0]))
 
 
 def _replace(op: Any, chain: list[Any], shape: Shape, made: dict[tuple[Any, Shape], Any]) -> None:
-    """Do the chain in a shape; ``made``: what has been."""
+    """Do the operations of chain again in this shape, and replace op; ``made``: those that have been done already."""
 
     def shaped(value: Any) -> Any:
         if (value, shape) not in made and shape_of(value):

@@ -1,7 +1,7 @@
-"""Numbers that are the same for all elements of an array are read before it is made.
+"""Hoist loads of scalars: a number that is the same for all elements of an array is read before the array is computed.
 
-XLA makes ``x + values[k]`` one kernel, which reads ``values[k]`` anew for each element, as far as LLVM knows: it does not move the
-read in front of the kernel's loop, and does one element at a time.  In native loops such a number is read by itself.
+XLA makes ``x + values[k]`` one kernel, which reads ``values[k]`` again for each element: LLVM cannot know that it is always the same, does not
+hoist the read out of the kernel's loop, and does not vectorize the loop.  In native loops this pass makes the read of the number separate.
 """
 
 import math
@@ -12,7 +12,7 @@ from hovis_xla.emit.inplace_stores import KEPT
 from hovis_xla.hlo.module import Module, operations
 from hovis_xla.jaxlib.adapter import context, ir
 
-#: Arrays of fewer elements are made as they are; what comes of a number by more operations is not looked at.
+#: Computations of arrays of fewer elements are left as they are; a search for uses of a number ends after ``FAR`` values.
 LEAST: Final = 32
 FAR: Final = 100
 
@@ -21,10 +21,7 @@ _STORE: Final = "stablehlo.dynamic_update_slice"
 
 
 def hoist_scalar_loads(module: Module) -> None:
-    """Hoist loads of scalars out of elementwise code.
-
-    Have the loops of a module read numbers before the arrays that are made with them.
-    """
+    """Hoist loads of scalars, in the loops of a module, out of the elementwise code that uses them."""
     with context(), ir.Location.unknown(context()):
         for loop in module.loops:
             block = loop.regions[1].blocks[0]
@@ -37,7 +34,7 @@ def hoist_scalar_loads(module: Module) -> None:
 
 
 def _is_spread(number: Any, block: Any) -> bool:
-    """Is an array made with a number, each element with the same?"""
+    """Is an array computed with this number, the same for each element?"""
     todo, seen = [number], {number}
     while todo and len(seen) < FAR:
         for use in todo.pop().uses:

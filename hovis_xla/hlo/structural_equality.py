@@ -1,16 +1,16 @@
-"""Are two values of a module computed alike?  ``x[x > 0] = f(x[x > 0])`` has two masks that are one."""
+"""Structural equality: are two values of a module computed in the same way? ``x[x > 0] = f(x[x > 0])`` has two masks that are equal."""
 
 from typing import Any, Final
 
 from hovis_xla.hlo.module import is_pure
 from hovis_xla.jaxlib.adapter import attributes_of, ir
 
-#: Values that are made of more operations are not looked at.
+#: Values that are computed by more operations are assumed to be different.
 MOST: Final = 64
 
 
 def alike(a: Any, b: Any) -> bool:
-    """Is each the result of the same operations on the same operands?"""
+    """Are a and b results of the same operations on the same operands?"""
     todo, seen = [(a, b)], set[tuple[Any, Any]]()
     while todo:
         pair = todo.pop()

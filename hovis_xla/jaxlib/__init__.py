@@ -1,4 +1,4 @@
-"""All that touches jaxlib: MLIR, the client, compilation, programs on disk, the text of optimized HLO."""
+"""The interface to jaxlib: MLIR, the client, compilation, programs on disk, the text of optimized HLO."""
 
 from hovis.base import own_code
 

@@ -1,8 +1,7 @@
 """MLIR and the client of jaxlib, whose interfaces are private and change between versions.
 
-Written for jaxlib 0.10.2 (Python 3.11) and 0.12 (Python 3.12 and later).  Here are the context of MLIR and the client; how arrays
-go in and out is in ``buffers``, how modules are compiled in ``compilation``, and on a new jaxlib ``self_test`` says whether all is
-as it is expected to be.
+Written for jaxlib 0.10.2 (Python 3.11) and 0.12 (Python 3.12 and later).  This module holds the MLIR context and the client;
+``buffers`` transfers arrays, ``compilation`` compiles modules, and ``self_test`` checks whether a new jaxlib behaves as expected.
 
 jax itself is never imported.
 """
@@ -18,7 +17,7 @@ from typing import Any, Final
 
 from hovis.base.once import forget, once
 
-# before jaxlib is imported: else it writes its greetings to stderr
+# set before jaxlib is imported, which otherwise writes messages to stderr
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
 from jaxlib import _jax, xla_client
@@ -44,7 +43,7 @@ def version() -> str:
 
 
 class _Context(ir.Context):  # type: ignore[misc]
-    """jaxlib's own subclass loads every dialect there is; this one does not."""
+    """An MLIR context that, unlike the subclass of jaxlib, does not load every dialect there is."""
 
     def __init__(self) -> None:
         super(ir.Context, self).__init__()
@@ -52,13 +51,13 @@ class _Context(ir.Context):  # type: ignore[misc]
 
 @once
 def _thread_pool() -> Any:
-    """One for all contexts.  A context does not keep it alive."""
+    """Return the thread pool of all contexts. A context does not keep it alive."""
     return ir.ThreadPool()
 
 
 @once
 def context() -> Any:
-    """The MLIR context of this process."""
+    """Return the MLIR context of this process."""
     _refuse_after_fork()
     registry = ir.DialectRegistry()
     _jax_mlir_ext.register_dialects(registry)
@@ -80,7 +79,7 @@ def attributes_of(op: Any) -> dict[str, Any]:
 
 
 def text_of(module: Any, locations: bool = False) -> str:
-    """StableHLO as text."""
+    """Return a module as StableHLO text."""
     out = io.StringIO()
     module.operation.print(file=out, enable_debug_info=locations)
     return out.getvalue()
@@ -89,7 +88,7 @@ def text_of(module: Any, locations: bool = False) -> str:
 # ------------------------------------------------------------------------------------------------- client
 
 
-#: Has this process begun to make a client?
+#: Has this process begun to create a client?
 _used = False
 #: Was it forked from one that had?
 _left_behind = False
@@ -101,7 +100,7 @@ AFTER_FORK: Final = (
 
 
 def is_left_behind() -> bool:
-    """Is there no XLA in this process, because it was forked from one that had used it?  Its threads are not here, so that any call might wait forever."""
+    """Was this process forked from one that had used XLA? It has none of XLA's threads, and any call of XLA might wait forever."""
     return _left_behind
 
 
@@ -111,7 +110,9 @@ def _refuse_after_fork() -> None:
 
 
 def _leave_behind() -> None:
-    """In the child of a fork: nothing of XLA's is ever used again, nor ended, for that might wait for a thread as well."""
+    """In the child of a fork: never use XLA's objects again, and keep them alive forever, because their finalizers might wait for a thread as
+    well.
+    """
     global _left_behind
     if not _used or _left_behind:
         return
@@ -131,7 +132,7 @@ programs: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
 
 @once
 def client() -> Any:
-    """The CPU client.  A synchronous one: small calls are four times faster."""
+    """Return the CPU client. It is synchronous, which makes small calls four times faster."""
     global _used
     _refuse_after_fork()
     _used = True
@@ -144,7 +145,7 @@ def device() -> Any:
 
 
 class _Sharding(xla_client.SingleDeviceSharding):  # type: ignore[misc]
-    """jaxlib 0.10 asks a sharding for these two attributes."""
+    """A sharding with the two attributes that jaxlib 0.10 reads."""
 
     memory_kind = None
 
@@ -157,7 +158,7 @@ def sharding() -> Any:
     return _Sharding(device())
 
 
-#: Buffers that are gone keep the arrays that they stood on until this is called: after a call, and when Python collects garbage.
+#: Release the arrays whose memory deleted buffers have used, and which are kept alive until then: after a call, and when Python collects garbage.
 let_go: Final[Callable[[], None]] = _jax.collect_garbage
 
 
@@ -175,7 +176,7 @@ CALLBACK_TARGET: Final = "xla_ffi_python_cpu_callback"
 
 @once
 def use_lapack() -> None:
-    """Make the LAPACK routines known to XLA (this imports scipy)."""
+    """Register the LAPACK routines with XLA (this imports scipy)."""
     from jaxlib import lapack  # noqa: PLC0415  # scipy is imported only where linear algebra is used
 
     lapack._lapack.initialize()

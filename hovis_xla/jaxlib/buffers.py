@@ -1,7 +1,7 @@
-"""Arrays on their way into XLA's memory and out of it, without a copy where that can be.
+"""Transfer of arrays to XLA's memory and back, without a copy where possible.
 
 jaxlib would import jax in some calls if it were installed; those calls are avoided here: arrays go in by ``batched_device_put``
-and come out by ``memoryview``, which says where they are as well (``unsafe_buffer_pointer`` imports jax).
+and come out by ``memoryview``, which gives their address as well (``unsafe_buffer_pointer`` imports jax).
 """
 
 import sys
@@ -11,20 +11,20 @@ import numpy as np
 
 from hovis_xla.jaxlib.adapter import XlaError, device, sharding, xla_client
 
-#: The dtypes that such an array may have, of NumPy's.
+#: Type characters of the NumPy dtypes that a jaxlib array may have.
 DTYPES: Final = frozenset("?bBhHiIlLqQefdFD")
 
 #: Arrays of fewer bytes are copied out of XLA's memory; larger ones keep it alive.
 COPY_BELOW: Final = 1 << 16
 
-#: What XLA wants of the address of an array, to use it as it is.
+#: Alignment of the address of an array, in bytes, that XLA requires to use its memory without a copy.
 ALIGNMENT: Final = 64
 
 Array = np.ndarray[Any, Any]
 
 
 class Aval:
-    """What jaxlib reads of an abstract value: shape and dtype."""
+    """The attributes of an abstract value that jaxlib reads: shape and dtype."""
 
     __slots__ = ("dtype", "shape", "weak_type")
 
@@ -35,7 +35,7 @@ class Aval:
 
 
 class _Memory:
-    """XLA's memory as NumPy asks for it; it lives as long as an array that stands on it."""
+    """XLA's memory under NumPy's array interface; it lives as long as an array that uses it."""
 
     __slots__ = ("__array_interface__", "_buffer")
 
@@ -45,7 +45,7 @@ class _Memory:
 
 
 def as_numpy(buffer: Any) -> Array:
-    """A buffer as an array of the caller's own: writable, sharing no memory with anything else."""
+    """Return a buffer as an array that the caller owns: writable, and sharing no memory with anything else."""
     view = np.asarray(memoryview(buffer))
     if view.nbytes < COPY_BELOW:
         return view.copy()
@@ -53,7 +53,7 @@ def as_numpy(buffer: Any) -> Array:
 
 
 def device_array(array: Array, alone: bool) -> Any:
-    """An array of jaxlib's with what is in one of NumPy's: the same memory if nobody else has it (``alone``), else a copy.
+    """Return a jaxlib array with the content of a NumPy array: in the same memory if nothing else refers to that (``alone``), else a copy.
 
     Where jax has been imported, it is an array of jax.
     """
@@ -67,12 +67,14 @@ def device_array(array: Array, alone: bool) -> Any:
 
 
 def put(array: object, shape: tuple[int, ...], dtype: Any) -> Any:
-    """A buffer with what is in an array: its very memory if that is aligned and in C order, else a copy."""
+    """Return a buffer with the content of an array: in the same memory if that is aligned and in C order, else a copy."""
     return xla_client.batched_device_put(Aval(shape, dtype), sharding(), [array], [device()], True, enable_x64=True)
 
 
 def pinned(shape: tuple[int, ...], dtype: Any) -> tuple[Array, Any]:
-    """An array, and a buffer that is the same memory: what is written into the array XLA reads at its next run."""
+    """Return an array and a buffer in the same memory: XLA reads at its next run what is written into the array. Raise XlaError if this jaxlib
+    copies aligned arrays.
+    """
     array = aligned(shape, np.dtype(dtype))
     buffer = put(array, shape, dtype)
     if array.nbytes and np.asarray(memoryview(buffer)).ctypes.data != array.ctypes.data:
@@ -81,7 +83,7 @@ def pinned(shape: tuple[int, ...], dtype: Any) -> tuple[Array, Any]:
 
 
 def aligned(shape: tuple[int, ...], dtype: Any) -> Array:
-    """A new array whose memory XLA can use as it is."""
+    """Return a new array whose memory XLA can use without a copy."""
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     raw = np.zeros(size + ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % ALIGNMENT

@@ -1,4 +1,4 @@
-"""Modules of StableHLO as compiled programs: what XLA is told of how to compile, its executables, and these out of bytes."""
+"""Compilation of StableHLO modules: compile options, executables, and loading executables from bytes."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -9,34 +9,36 @@ from hovis.base.once import once
 from hovis_xla.jaxlib.adapter import DeviceList, XlaError, client, context, device, ir, programs, sharding, xla_client
 from hovis_xla.jaxlib.buffers import Array, Aval, as_numpy, put
 
-#: Loops that touch fewer bytes an iteration become one native function; see docs: the default of 0.10 is a cliff.
+#: Loops that touch fewer bytes in an iteration become one native function; with the default of 0.10, somewhat larger loops are suddenly
+#: much slower (see docs).
 NATIVE_LOOP_BYTES: Final = 1 << 24
 
-#: How hard LLVM tries: less than XLA asks for by itself, which compiles in a tenth less time, to code that is as fast.
+#: Optimization level of LLVM: lower than XLA's default. This compiles in a tenth less time, to code that is as fast.
 LEVEL: Final = 2
 
-#: The pass that takes out of loops what no round changes.
+#: The pass that hoists loop invariants.
 INVARIANTS: Final = "while-loop-invariant-code-motion"
-#: The one that takes out of them what goes round in vain.  Both are done again and again, and take a third of a quick compile.
+#: The pass that removes values which loops carry unnecessarily.  Both passes are repeated many times, and take a third of a quick compile.
 ROUNDS: Final = "simplify-while-loops"
 
-#: Where arrays are small, kernels are written as loops are that become one native function.  What else XLA 0.10 has for them goes
-#: through long arrays quicker, and takes half as long again to compile; of 0.12 it can't be asked.
+#: For small arrays: emit kernels in the same way as loops that become one native function.  The other emitters of XLA 0.10 make code
+#: that is faster for long arrays, and take half as long again to compile; 0.12 does not have this option.
 _AS_IN_LOOPS: Final = ("xla_cpu_use_fusion_emitters", False)
-#: What XLA leaves to a library of kernels is no part of a native loop: let it be products of matrices alone, and no sums.
+#: Operations that XLA leaves to a library of kernels cannot be part of a native loop: leave only matrix products to it, and no sums.
 _OWN_SUMS: Final = ("xla_cpu_experimental_ynn_fusion_type", "LIBRARY_FUSION_TYPE_DOT")
-#: With that and these, XLA's own products of matrices are made of tiles that stay in registers, as a library's are, where both matrices
-#: are in order (``dot_layout``); the first is asked for as the loop threshold is, and of one thread only.
+#: With ``_TILES`` and ``_OWN_PRODUCTS``, XLA's own matrix products are computed in tiles that stay in registers, like those of a library, if
+#: both matrices are in order (``dot_layout``).  ``_TILES`` is set in the same way as the loop threshold, and works with one thread only.
 _TILES: Final = b"xla_force_enable_experimental_llvm_ir_gemm"
 _OWN_PRODUCTS: Final = (("xla_cpu_experimental_ynn_fusion_type", ""), ("xla_cpu_multi_thread_eigen", False))
-#: Into how many modules LLVM's share is cut up, for as many threads.  XLA makes up to 32 of all, and to begin one takes as long as a
-#: kernel that is not optimized.  Where it all is one loop, or a few kernels that are compiled quickly, fewer are made as soon.
+#: Number of modules into which the code for LLVM is split, to be compiled by as many threads.  XLA makes up to 32 by default, and starting
+#: one takes as long as an unoptimized kernel.  If all is one loop, or a few kernels that compile quickly, fewer modules are ready as soon.
 _PARTS: Final = "xla_cpu_parallel_codegen_split_count"
 _THREADS: Final = os.cpu_count() or 1
 _UNKNOWN: Final = "No such compile option"
-#: No option of any jaxlib.
+#: A name that is not an option of any jaxlib.
 _NO_OPTION: Final = "xla_that_nobody_knows"
-#: Algebra once the barriers are gone (``fp_barriers``): it would see single operations, which otherwise are kernels by then.
+#: Algebraic simplification after the barriers are removed (``fp_barriers``): with ``_AS_IN_LOOPS`` it would see single operations, which
+#: otherwise have been fused into kernels by then.
 _LATE_ALGEBRA: Final = "simplification after layout assignment"
 
 
@@ -63,12 +65,12 @@ def _field(number: int, payload: bytes) -> bytes:
 class Recipe:
     """How a module is compiled.
 
-    exact   without the optimizations that change roundings
-    stays   what no round of a loop changes stays in it
-    small   arrays are, so the kernels for long ones are not worth their compile
+    exact   without the optimizations that change rounding
+    stays   loop invariants stay in the loops
+    small   the arrays are small, so kernels for long arrays are not worth their compile time
     native  its loops may become native code: no sum in them is left to a library
-    tiles   nor is a product of matrices
-    quick   in less than half the time, to code that takes several times as long
+    tiles   no matrix product is left to a library either
+    quick   compile in less than half the time, to code that takes several times as long
     """
 
     exact: bool = False
@@ -80,7 +82,7 @@ class Recipe:
 
 
 def _form(recipe: Recipe, overrides: Sequence[tuple[str, Any]] = ()) -> tuple[Any, bytes]:
-    """Compile options, and their serialized form: the loop threshold and the tiles can be set only by appending them to that."""
+    """Return the compile options and their serialized form: the loop threshold and the tiles can be set only by appending them to that form."""
     exact, stays, as_in_loops, quick = recipe.exact, recipe.stays, _AS_IN_LOOPS in overrides, recipe.quick
     options = xla_client.CompileOptions()
     options.num_replicas = 1
@@ -96,7 +98,7 @@ def _form(recipe: Recipe, overrides: Sequence[tuple[str, Any]] = ()) -> tuple[An
 
 
 def _options(recipe: Recipe, overrides: Sequence[tuple[str, Any]] = ()) -> Any:
-    """Compile options."""
+    """Return the compile options for a recipe."""
     options, form = _form(recipe, overrides)
     parsed = options.ParseFromString(form)
     found = parsed if parsed is not None else options
@@ -108,18 +110,18 @@ def _options(recipe: Recipe, overrides: Sequence[tuple[str, Any]] = ()) -> Any:
 class Program:
     """A compiled module.  Called with one array or Python number for each input, it returns one array for each output.
 
-    The caller has to see to dtypes and shapes: XLA itself looks at the number of bytes only.
+    The caller must ensure that dtypes and shapes are right: XLA itself checks only the number of bytes.
     """
 
     def __init__(
         self, loaded: Any, inputs: Sequence[tuple[tuple[int, ...], Any]], outputs: Sequence[tuple[tuple[int, ...], Any]], blob: bytes | None = None
     ) -> None:
         self.loaded = loaded
-        #: what it was loaded from: XLA writes a loaded program without its machine code
+        #: the bytes that it was loaded from, because XLA serializes a loaded program without its machine code
         self._blob = blob
         programs.add(self)
         self._inputs = list(inputs)
-        #: the quick way in: ``execute(buffers).consume_with_handlers(handlers)`` gives one buffer for each output
+        #: the fast way to run it: ``execute(buffers).consume_with_handlers(handlers)`` gives one buffer for each output
         self.execute = loaded.execute_sharded
         self.handlers = [_handler(Aval(*o)) for o in outputs]
 
@@ -141,20 +143,22 @@ class Program:
         return self.loaded.get_compiled_memory_stats()
 
     def serialize(self) -> bytes:
-        """The machine code; good for this jaxlib on this kind of CPU only."""
+        """Return the machine code, which is valid only for this jaxlib on this kind of CPU."""
         blob: bytes = self.loaded.serialize() if self._blob is None else self._blob
         return blob
 
 
 def _asked(recipe: Recipe) -> list[tuple[str, Any]]:
-    """The options besides that a recipe asks for, whether this jaxlib knows them or not."""
+    """Return the additional options that a recipe asks for, whether or not this jaxlib knows them."""
     parts = max(1, _THREADS // 2) if recipe.quick else _THREADS
     own = _OWN_PRODUCTS if recipe.tiles else (_OWN_SUMS,) if recipe.native else ()
     return [*([_AS_IN_LOOPS] if recipe.small or recipe.quick else []), *own, *([(_PARTS, parts)] if recipe.small or recipe.quick else [])]
 
 
 def options_of(recipe: Recipe) -> bytes:
-    """All that XLA is told of how to compile, what it has read of its flags included: for this jaxlib, equal if that is."""
+    """Return all options that XLA gets for a recipe, including those read from its flags, as bytes: for this jaxlib, equal options give equal
+    bytes.
+    """
     asked = _asked(recipe)
     return _form(recipe, asked)[1] + repr(asked).encode()
 
@@ -176,7 +180,7 @@ def compile_module(
 
 @once
 def _can_be_asked(option: tuple[str, Any]) -> bool:
-    """Does this jaxlib know an option?  It looks at their names, in order, before it compiles; one that it can't know keeps it from that."""
+    """Does this jaxlib know an option? It checks the option names in order before it compiles, and an option that it cannot know stops it there."""
     with context(), ir.Location.unknown(context()):
         module = ir.Module.parse("func.func @main() { return }")
         module.operation.attributes["sym_name"] = ir.StringAttr.get("options")
@@ -191,12 +195,12 @@ def _can_be_asked(option: tuple[str, Any]) -> bool:
 
 
 def has_tiles() -> bool:
-    """Can this jaxlib be kept from leaving products of matrices to a library?"""
+    """Can this jaxlib be kept from leaving matrix products to a library?"""
     return all(map(_can_be_asked, _OWN_PRODUCTS))
 
 
 def deserialize(blob: bytes, inputs: Any, outputs: Any, callbacks: Sequence[Callable[..., Any]], recipe: Recipe) -> Program:
-    """The Program of :meth:`Program.serialize`."""
+    """Load a Program from the bytes that :meth:`Program.serialize` returned."""
     devices = DeviceList((device(),))
     loaded = client().deserialize_executable(blob, devices, _options(Recipe(recipe.exact)), list(callbacks))
     return Program(loaded, inputs, outputs, blob)

@@ -1,16 +1,16 @@
-"""Compiled programs on disk, by a digest of what they were compiled from: loading one takes a few milliseconds.
+"""A disk cache of compiled programs, keyed by a digest of what they were compiled from: loading one takes a few milliseconds.
 
     magic, digest of the rest, length of the header, header (JSON: the circumstances), machine code
 
-The digest is of the program as it is given to XLA, of all options that XLA is given and has read, and of hovis's version.  What the
-sources of the lowering do is in the program, so that trees of one version that are being worked on need no digest of theirs.
+The key is a digest of the program as it is passed to XLA, of all options that XLA is given or has read, and of hovis's version.  The
+sources of the lowering need no digest while they are being worked on, because a change of them has an effect only if it changes the program.
 
-The folder is ``HOVIS_CACHE_DIR``, else one of the user's own; "off" switches it off.  Whatever is wrong with an entry
-(damage, another jaxlib, CPU or flags, another owner) makes it no entry: the program is compiled and the file written anew.
-Files appear whole or not at all, so that processes may share the folder; nothing in them is unpickled.  The machine code
-in them is run: the folder has to belong to the user, and to be writable for nobody else.
+The folder is ``HOVIS_CACHE_DIR``, or else a folder of the user; "off" disables the cache.  An entry that is wrong in any way (damage,
+another jaxlib, CPU or flags, another owner) is ignored: the program is compiled, and the file is written again.  Files are written
+atomically, so that processes may share the folder; nothing in them is unpickled.  The machine code in them will be run: the folder must
+belong to the user, and nobody else may be able to write to it.
 
-What is compiled quickly for a first call is written when the process ends, if it has not been compiled in full by then.
+A program that is compiled quickly for a first call is written when the process ends, if it has not been compiled in full by then.
 """
 
 import atexit
@@ -38,17 +38,17 @@ from hovis_xla.jaxlib.compilation import Program, Recipe
 
 MAGIC: Final = b"hovis_xla cache 1\n"
 _DIGEST: Final = hashlib.sha256().digest_size
-#: Bytes of the length of a file's header.
+#: Number of bytes in which the length of the header is stored.
 _LENGTH: Final = 8
-#: What compiles faster than this (seconds) is not worth a file.
+#: Programs that compile in less time than this (in seconds) are not written.
 WORTH: Final = 0.02
-#: So many bytes are kept (``HOVIS_CACHE_SIZE``); what was not used for longest goes first.
+#: Default size limit of the cache in bytes (``HOVIS_CACHE_SIZE``); the least recently used files are removed first.
 SIZE: Final = 1 << 29
-#: What a size may be written in.
+#: Units of sizes, with their numbers of bytes.
 _UNITS: Final = {"": 1, **{f"{letter}{end}": base**power for power, letter in enumerate("kmgt", 1) for end, base in (("", 1024), ("ib", 1024), ("b", 1000))}}
-#: After so many seconds a file that is not written to its end is taken to be left by a process that was killed.
+#: After so many seconds an unfinished file is assumed to have been left by a process that was killed.
 LEFT: Final = 3600
-#: So many programs wait for the end of the process.
+#: Maximal number of programs that wait to be written at the end of the process.
 WAITING: Final = 16
 
 _waiting: Final[dict[Path, tuple[Program, bool]]] = {}
@@ -59,7 +59,7 @@ if hasattr(os, "register_at_fork"):
 
 @once
 def machine() -> dict[str, str]:
-    """What machine code depends on."""
+    """Return what machine code depends on: the version of jaxlib and the features of the CPU."""
     features = platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -69,13 +69,13 @@ def machine() -> dict[str, str]:
 
 
 def circumstances(exact: bool) -> dict[str, Any]:
-    """All that machine code depends on besides the program."""
+    """Return everything besides the program on which machine code depends."""
     options = {"exact": exact, "native_loop_bytes": compilation.NATIVE_LOOP_BYTES, "level": compilation.LEVEL}
     return {**machine(), "flags": _flags(), "options": options}
 
 
 def _flags() -> str:
-    """``XLA_FLAGS``, and a digest of each file of flags that it names."""
+    """Return ``XLA_FLAGS``, and a digest of each file of flags that it names."""
     text = os.environ.get("XLA_FLAGS", "")
     words = text.split()
     files = [word.partition("=")[2] for word in words if word.lstrip("-").startswith("flagfile=")] + ([text.strip()] if words and words[0][0] != "-" else [])
@@ -88,12 +88,12 @@ def _flags() -> str:
 
 
 def folder() -> Path | None:
-    """Where programs are kept; None if they are not to be, or if that can't be."""
+    """Return the folder of the cache, or None if the cache is off or the folder cannot be used."""
     return _folder()[0]
 
 
 def trouble() -> str:
-    """Why no programs can be kept, though they are to be; nothing, if all is well."""
+    """Return why no programs can be kept although the cache is on; "" if there is no problem."""
     return _folder()[1]
 
 
@@ -121,7 +121,7 @@ def _of_the_user() -> Path:
 
 
 def _not_private(where: Path) -> str:
-    """Why it is not this user's alone; nothing, if it belongs to them and nobody else can write to it."""
+    """Return why the folder is not private to this user; "" if they own it and nobody else can write to it."""
     found = where.stat()
     if not os.access(where, os.R_OK | os.X_OK):
         return "it can't be read"
@@ -133,7 +133,7 @@ def _not_private(where: Path) -> str:
 
 
 def key_of(module: Any, recipe: Recipe) -> str:
-    """The digest of a module and of all else that its machine code depends on."""
+    """Return the digest of a module and of everything else on which its machine code depends."""
     code = io.BytesIO()
     module.operation.write_bytecode(code)
     about = {**circumstances(recipe.exact), **dataclasses.asdict(recipe), "hovis": hovis.__version__}
@@ -141,7 +141,9 @@ def key_of(module: Any, recipe: Recipe) -> str:
 
 
 def compiled(module: Any, inputs: Any, outputs: Any, callbacks: Sequence[Any], recipe: Recipe, first: tuple[Any, Recipe] | None = None) -> Program:
-    """As ``compilation.compile_module``, through the folder.  ``first``: another form of the program, by which ``is_there`` is to find it."""
+    """Do what ``compilation.compile_module`` does, through the cache. ``first``: another form of the program, by which ``is_there`` is to find
+    it.
+    """
     where = folder()
     if where is None:
         return compilation.compile_module(module, inputs, outputs, callbacks, recipe)
@@ -167,7 +169,7 @@ def compiled(module: Any, inputs: Any, outputs: Any, callbacks: Sequence[Any], r
 
 
 def _keep(path: Path, program: Program, recipe: Recipe, later: bool) -> None:
-    """Write an entry, now or when the process ends."""
+    """Write an entry now, or (``later``) when the process ends."""
     if not later:
         _write(path, program, recipe.exact)
         return
@@ -182,15 +184,17 @@ def _written_at_the_end() -> None:
 
 
 def write_waiting(most: int = 0) -> None:
-    """Write what waits for the end of the process, the oldest first, until no more than so many do."""
-    with contextlib.suppress(StopIteration, KeyError, RuntimeError):  # another thread is at it
+    """Write the entries that wait for the end of the process, the oldest first, until at most ``most`` are left."""
+    with contextlib.suppress(StopIteration, KeyError, RuntimeError):  # another thread is doing the same
         while len(_waiting) > most:
             path = next(iter(_waiting))
             _write(path, *_waiting.pop(path))
 
 
 def is_there(module: Any, recipe: Recipe) -> bool:
-    """Has this program, or what it is another form of, been compiled in full before?  Whether the entry is sound turns out when it is read."""
+    """Has this program, or the one that it is another form of, been compiled in full before? Whether the entry is valid is found only when it is
+    read.
+    """
     where = folder()
     return where is not None and _exists(where / key_of(module, recipe))
 
@@ -203,7 +207,9 @@ def _exists(path: Path) -> bool:
 
 
 def bound() -> int:
-    """How many bytes are kept: ``HOVIS_CACHE_SIZE`` ("512M", "2 GiB", "1e9"); what is no size is warned of once, and not raised."""
+    """Return the size limit of the cache in bytes: ``HOVIS_CACHE_SIZE`` ("512M", "2 GiB", "1e9"). For an invalid value warn once, and raise
+    nothing.
+    """
     return _size(os.environ.get("HOVIS_CACHE_SIZE", "").strip())
 
 
@@ -219,14 +225,14 @@ def _size(text: str) -> int:
             return int(found)
     except (ValueError, LookupError, OverflowError):
         pass
-    with contextlib.suppress(Warning):  # nor where warnings are errors
+    with contextlib.suppress(Warning):  # do not raise even where warnings are errors
         message = f"HOVIS_CACHE_SIZE={text} is no size, as 512M, 2GiB and 1e9 are: {SIZE >> 20} MiB of compiled programs are kept"
         warnings.warn(message, RuntimeWarning, stacklevel=2)
     return SIZE
 
 
 def _read(path: Path, exact: bool) -> bytes | None:
-    """The machine code of an entry; None if there is none that fits."""
+    """Return the machine code of an entry, or None if there is no valid entry."""
     try:
         with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
             if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid():
@@ -234,7 +240,7 @@ def _read(path: Path, exact: bool) -> bytes | None:
             blob = file.read()
     except OSError:
         return None
-    with contextlib.suppress(OSError):  # where nothing can be written it is found all the same
+    with contextlib.suppress(OSError):  # the entry is valid even if the folder is read-only
         os.utime(path)
     start = len(MAGIC) + _DIGEST
     rest = blob[start:]
@@ -251,7 +257,7 @@ def _header(name: str, exact: bool) -> bytes:
 
 
 def _write(path: Path, program: Program, exact: bool) -> None:
-    """Put an entry there, whole or not at all."""
+    """Write an entry atomically; errors are ignored."""
     try:
         header = _header(path.name, exact)
         rest = len(header).to_bytes(_LENGTH, "big") + header + program.serialize()
@@ -262,7 +268,7 @@ def _write(path: Path, program: Program, exact: bool) -> None:
 
 
 def put(path: Path, content: bytes) -> None:
-    """Write a file of the folder, whole or not at all; OSError if it can't be."""
+    """Write a file of the folder atomically; raise OSError if that fails."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=_NEW)
     try:
         with open(handle, "wb") as file:
@@ -274,14 +280,15 @@ def put(path: Path, content: bytes) -> None:
         raise
 
 
-#: How the name of a file begins that is being written.
+#: Prefix of the names of files that are being written.
 _NEW: Final = ".new-"
 
 
 def _make_room(where: Path) -> None:
-    """Remove what was not used for longest, until the rest is small enough; and what a process left half done, which counts until then.
+    """Remove the least recently used files until the rest is within the limit, and unfinished files of processes that were killed. An unfinished
+    file counts until then.
 
-    Others do so at the same time: what is gone meanwhile is no concern.
+    Other processes may do the same at the same time: files that have disappeared in between are ignored.
     """
     limit = bound()
     found = []

@@ -1,7 +1,7 @@
-"""What XLA has made of loops, read off the optimized HLO.
+"""How XLA has compiled loops, read from the text of the optimized HLO.
 
-A loop is native if it, or what it stands in, is one function of machine code; any other is walked op by op, at some 50 ns
-an operation.  And an array that is copied in every round is a store that was not made in place.
+A loop is native if it, or the code that contains it, is one function of machine code; any other loop is interpreted op by op, at some
+50 ns for each operation.  An array that is copied in every iteration shows that a store was not done in place.
 """
 
 import math
@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-#: Copies of fewer elements are not worth a word.
+#: Copies of fewer elements are not reported.
 LARGE: Final = 256
 
 _HEAD: Final = re.compile(r"(ENTRY )?%?([\w.\-]+) .*\{$")
@@ -19,13 +19,15 @@ _WHILE: Final = re.compile(r"[\]})] while\(")
 _COPY: Final = re.compile(r"= \(?\w+\[([\d,]*)\]\S* copy\(")
 _NATIVE: Final = "xla_cpu_small_call"
 _FUSED: Final = re.compile(r" fusion\(.* calls=%?([\w.\-]+)")
-#: What a kernel is made of that does nothing but copy.
+#: The operations in a kernel that does nothing but copy.
 _COPYING: Final = re.compile(r"[\]})] (?:parameter|bitcast|copy)\(")
 
 
 @dataclass(frozen=True, slots=True)
 class Loops:
-    """``native`` and ``walked``: loops that are machine code, and those that are not; ``copies``: of large arrays, in each round of a loop."""
+    """Counts of loops that are machine code (``native``) and that are not (``walked``), and of large arrays that are copied in each iteration of
+    a loop (``copies``).
+    """
 
     native: int
     walked: int
@@ -41,9 +43,9 @@ class Loops:
 
 
 def loops_of(text: str, large: int = LARGE) -> Loops:
-    """The loops in the optimized HLO of a module; copies count from so many elements on.
+    """Count the loops in the optimized HLO of a module, and the copies in them of arrays of at least ``large`` elements.
 
-    A copy in a kernel that does something else as well is how that one writes its result, in another order, say.
+    A copy in a kernel that does something else as well does not count: it is how the kernel writes its result, for example in another order.
     """
     bodies, main = _computations(text)
     kernels = {name for lines in bodies.values() for line in lines for name in _FUSED.findall(line)}
@@ -66,7 +68,7 @@ def loops_of(text: str, large: int = LARGE) -> Loops:
 
 
 def _computations(text: str) -> tuple[dict[str, list[str]], str]:
-    """The lines of each computation, and the name of the first one."""
+    """Return the lines of each computation by its name, and the name of the entry computation."""
     bodies: dict[str, list[str]] = {}
     current: list[str] = []
     main = ""

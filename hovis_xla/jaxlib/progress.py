@@ -1,4 +1,4 @@
-"""How many compiles there have been, and a line on the terminal while one takes long."""
+"""The number of compiles, and a line on the terminal while one takes long."""
 
 import itertools
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from hovis.base import deadline, progress
 from hovis.front.autotuner import DISTURBING
 
-#: Compiles shorter than this (seconds) say nothing.
+#: Compiles that take less time than this (in seconds) show nothing.
 PATIENCE = 1.0
 
 _begun = itertools.count(1)
@@ -15,7 +15,7 @@ _latest = 0
 
 
 def compiles() -> int:
-    """How many have begun: what is timed while this changes is not timed again."""
+    """Return how many compiles have begun. A timing during which this number changes is not counted."""
     return _latest
 
 
@@ -24,7 +24,9 @@ DISTURBING.append(compiles)
 
 @contextmanager
 def told(what: str) -> Iterator[None]:
-    """Around a compile: what is going on, and for how long; it can't be interrupted, and is no part of tracing."""
+    """Around a compile: show on the terminal what is being compiled and for how long. The compile cannot be interrupted, and does not count as
+    tracing time.
+    """
     global _latest
     _latest = next(_begun)
     with progress.told(f"hovis_xla: {what}", PATIENCE), deadline.unbounded():

@@ -1,4 +1,4 @@
-"""A look at whether this jaxlib does what the package relies on: one small program of each kind is compiled and run."""
+"""A self-test of jaxlib: one small program is compiled and run for each kind of behaviour that the package relies on."""
 
 import re
 
@@ -31,7 +31,7 @@ func.func private @bar(%a: tensor<1xi64>, %b: tensor<1xi64>) -> (tensor<1xi64>, 
 """
 
 
-#: A round touches more bytes than 0.10 takes for a small loop, and fewer than our threshold.
+#: An iteration touches more bytes than 0.10 allows by default for a native loop, and fewer than our threshold.
 _WIDE_LOOP = """
 func.func @main(%a: tensor<4000xf64>, %n: tensor<i64>) -> tensor<4000xf64> {
   %zero = stablehlo.constant dense<0> : tensor<i64>
@@ -59,9 +59,9 @@ def _is_native(text: str) -> bool:
 
 
 def self_test() -> dict[str, bool]:
-    """What this jaxlib does as the package expects: each entry has to be True.
+    """Return, for each behaviour that the package expects of jaxlib, whether it holds; each entry has to be True.
 
-    On a jaxlib that fails the last three, loops are slow and right; the others are about results (``jaxlib_checks``).
+    On a jaxlib that fails one of the last three, loops are slow but right; the others concern the results (``jaxlib_checks``).
     """
     with context(), ir.Location.unknown(context()):
         module = ir.Module.parse(_LOOP)

@@ -1,4 +1,4 @@
-"""Passes over the loops of a Function on its way to XLA."""
+"""Loop passes on a Function before it is lowered to XLA."""
 
 from hovis.base import own_code
 

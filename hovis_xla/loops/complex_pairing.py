@@ -1,8 +1,8 @@
-"""Two floats that go round a loop and are made of each other, as one complex number.
+"""Packing of two loop-carried floats that depend on each other into one complex number.
 
-XLA computes what goes round one by one, each in its place: of ``x, y = x * x - y * y + a, 2 * x * y + b`` it makes x, which y is
-made of, too, so that x is copied first, through memory.  The parts of a complex number are made at once.  If nothing else
-that goes round is made of the two, nothing is copied at all.
+XLA computes loop-carried values one after the other, each in place: for ``x, y = x * x - y * y + a, 2 * x * y + b`` it overwrites x, on which
+y depends as well; therefore x is copied first, through memory.  The parts of a complex number are computed together.  If no other
+loop-carried value depends on the two, nothing is copied at all.
 """
 
 from typing import Final
@@ -16,7 +16,7 @@ from hovis_xla.loops import driver
 from hovis_xla.loops.driver import Sweep
 from hovis_xla.loops.unroll_counted import counts
 
-#: In loops of more operations than this a copy is little.
+#: In loops of more operations than this, the cost of a copy is negligible.
 MOST_OPS: Final = 40
 
 Pair = tuple[int, int]
@@ -25,7 +25,7 @@ Pair = tuple[int, int]
 def pair_floats(function: Function) -> Function:
     """Pack two loop-carried floats into one complex number.
 
-    The function, floats that go round in pairs being complex numbers; the very same, if there are none.
+    Return a new function, or the function itself if it has no such floats.
     """
     return driver.rewrite_planned(function, _found, _write)
 
@@ -38,7 +38,7 @@ def _found(sweep: Sweep, region: Region) -> Pair | None:
 
 
 def _last(region: Region) -> Edge | None:
-    """The edge back to the head, if there is one way through the loop alone, which is short."""
+    """Return the back edge, if the loop has only one path, which is short; otherwise None."""
     if sum(len(b.ops) for b in region.blocks) > MOST_OPS:
         return None
     backs = [e for b in region.blocks - set(region.heads) for e in successors(b) if e.block in region.heads]
@@ -47,7 +47,9 @@ def _last(region: Region) -> Edge | None:
 
 
 def _made_of_each_other(region: Region, back: Edge) -> Pair | None:
-    """Two floats of which at least one becomes what the other has a part in, and nothing else does."""
+    """Return the indices of two float parameters of the header of which at least one depends on the other, and on which nothing else that is
+    loop-carried depends. None if there are none.
+    """
     params = region.heads[0].params
     ends = [_params_in(end, region) for end in back.args]
     floats = [k for k, p in enumerate(params) if p.type == Type(float) and back.args[k] is not p]
@@ -61,7 +63,7 @@ def _made_of_each_other(region: Region, back: Edge) -> Pair | None:
 
 
 def _params_in(value: Operand, region: Region) -> set[Param]:
-    """The parameters of blocks of a loop that a value is made of."""
+    """Return the block parameters in a loop that a value depends on."""
     inside = {v for b in region.blocks for v in (*b.params, *b.all_ops())}
     found: set[Param] = set()
     seen: set[Operand] = set()
@@ -83,7 +85,7 @@ def _into(block: Block, region: Region) -> list[Edge]:
 
 
 def _write(function: Function, region: Region, pair: Pair) -> None:
-    """The head takes both as one, and begins by taking it apart."""
+    """Replace the two parameters of the header by a complex one, which is taken apart at the start of the header."""
     (i, j), head = pair, region.heads[0]
     incoming = predecessors(function)[head]
     x, y = head.params[i], head.params[j]

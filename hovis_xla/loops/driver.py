@@ -1,8 +1,8 @@
-"""Rewriting many loops without looking at the whole function again for each.
+"""Rewriting of many loops without another analysis of the whole function for each.
 
-What the rewritings of loops ask about a function (who leads where, who uses what) is found out once, at the beginning of a
-*sweep* over its loops.  Where a loop has been rewritten that is out of date: other loops that it is close to, those around it
-and in it among them, wait for the next sweep.  So the number of sweeps goes by how loops are nested, and not by how many there are.
+The facts about a function that the rewritings need (edges, uses of values) are computed once, at the beginning of a
+*sweep* over its loops.  Near a rewritten loop they are out of date: loops close to it, including those around it
+and in it, wait for the next sweep.  The number of sweeps therefore depends on how deep loops are nested, and not on how many there are.
 """
 
 import threading
@@ -23,47 +23,47 @@ P = TypeVar("P")
 
 
 class Sweep:
-    """A function as it was at the beginning, and what of it has been rewritten since."""
+    """A function as it was at the beginning of a sweep, with its analyses, and the blocks that have been rewritten since."""
 
     def __init__(self, function: Function) -> None:
         self.function = function
         self.loops = all_loops(regions(function))
-        #: what has been rewritten
+        #: the blocks that have been rewritten
         self.stale: set[Block] = set()
-        #: parameters that go, and what is used in their place
+        #: parameters that are removed, and the values that replace them
         self.replaced: dict[Value, Operand] = {}
         self._new: dict[Block, list[Block]] = {}
 
-    # --------------------------------------------------------------------------------------------- asking
+    # --------------------------------------------------------------------------------------------- queries
 
     @cached_property
     def order(self) -> list[Block]:
-        """The blocks that compiled code can reach."""
+        """Blocks that compiled code can reach, in reverse postorder."""
         return reachable(self.function)
 
     @cached_property
     def before(self) -> Incoming:
-        """For each block the edges that lead to it."""
+        """For each block, the edges that lead to it."""
         return predecessors(self.function)
 
     @cached_property
     def needed(self) -> set[Op]:
-        """The ops whose results are used, or that do more than give one."""
+        """Ops whose results are used, or that have a lasting side effect."""
         return needed(self.order)
 
     @cached_property
     def liveness(self) -> dict[Block, set[Value]]:
-        """What each block or a later one uses that it does not make."""
+        """For each block, the values that it or a later block uses and that it does not define."""
         return liveness(self.function)
 
     @cached_property
     def dominators(self) -> Dominators:
-        """Which blocks have to be passed on the way to others."""
+        """Dominators of the blocks."""
         return Dominators(self.function)
 
     @cached_property
     def ranges(self) -> Ranges:
-        """What the integers can be."""
+        """Intervals of the integers."""
         return Ranges(self.function)
 
     @cached_property
@@ -90,7 +90,7 @@ class Sweep:
         return found
 
     def around(self, blocks: set[Block]) -> list[Region]:
-        """The loops that any of these are in, outer ones first."""
+        """Return the loops that contain any of these blocks, outer loops first."""
         found = {k for block in blocks for k in self._around.get(block, ())}
         return [self.loops[k] for k in sorted(found)]
 
@@ -103,24 +103,26 @@ class Sweep:
         return found
 
     def ordered(self, region: Region) -> list[Block]:
-        """The blocks of a loop, in the order of ``reachable``."""
+        """Return the blocks of a loop, in the order of ``reachable``."""
         return sorted(region.blocks, key=self._number.__getitem__)
 
     def listed(self, blocks: Iterable[Block]) -> list[Block]:
-        """Blocks, in the order in which the function has them."""
+        """Sort blocks into the order in which the function has them."""
         return sorted(blocks, key=self._place.__getitem__)
 
     def users(self, values: Iterable[object]) -> list[Block]:
-        """The blocks that use any of these, in the order of the function; of those that have been rewritten also some that used to."""
+        """Return the blocks that use any of these values, in the order of the function. A rewritten block may be included for a use that it no
+        longer has.
+        """
         return self.listed({block for value in values for block in self._users.get(value, ())})
 
     def mentions(self, values: Iterable[object]) -> list[Block]:
-        """The same, and those of whose arrays they are sizes."""
+        """Return the blocks that use any of these values, or have an op with one of them as a dimension of its result."""
         values = list(values)
         return self.listed({*self.users(values), *(block for value in values for block in self._sized.get(value, ()))})
 
     def near(self, region: Region, back: int) -> set[Block]:
-        """A loop's blocks, and those from which it is come to in so many steps."""
+        """Return the blocks of a loop, and those from which it is reached in at most ``back`` steps."""
         found, last = set(region.blocks), list(region.heads)
         for _ in range(back):
             last = [b for block in last for b, _ in self.before[block] if b not in found]
@@ -130,17 +132,17 @@ class Sweep:
     # --------------------------------------------------------------------------------------------- writing
 
     def learn(self, block: Block) -> None:
-        """A block is new, or uses something that it did not use before."""
+        """Register a block that is new, or that uses something that it did not use before."""
         self._place.setdefault(block, len(self._place))
         _add_users(self._users, block)
 
     def put_before(self, block: Block, made: Block) -> None:
-        """A new block, for the function to have in front of another one."""
+        """Add a new block to the function, in front of ``block``."""
         self._new.setdefault(block, []).append(made)
         self.learn(made)
 
     def finish(self) -> None:
-        """Give the function the blocks that it has now."""
+        """Update the function: insert new blocks, substitute replaced parameters, and drop unreachable blocks."""
         function = self.function
         function.blocks = [b for block in function.blocks for b in (*self._new.get(block, ()), block)]
         if self.replaced:
@@ -155,17 +157,17 @@ def _add_users(users: dict[object, set[Block]], block: Block) -> None:
             users.setdefault(value, set()).add(block)
 
 
-#: What rewrites a loop, and the blocks besides those near the loop that it has to do with.
+#: A function that rewrites a loop, and the blocks that it depends on besides those near the loop.
 Rewriting = tuple[Callable[[], None], set[Block]]
 
-#: Looks whether a loop is to be rewritten.
+#: Finds how a loop is to be rewritten; None if it is not.
 Find = Callable[[Sweep, Region], Rewriting | None]
 
 
 def rewrite(function: Function, find: Find, back: int, tidy: Sequence[str] = ()) -> Function:
-    """The function, and those that it calls, with the loops rewritten that ``find`` finds; the function itself, if there are none.
+    """Return the function, and its callees, with the loops rewritten that ``find`` finds; the function itself, if there are none.
 
-    ``back``: see ``sweep``.  ``tidy``: passes that run behind it.
+    ``back``: see ``sweep``.  ``tidy``: passes that run afterwards.
     """
     if not any(find(found, region) is not None for found in map(facts, callees(function)) for region in found.loops):
         return function
@@ -173,7 +175,7 @@ def rewrite(function: Function, find: Find, back: int, tidy: Sequence[str] = ())
 
 
 def applied(act: Callable[[Function], object], function: Function, tidy: Sequence[str] = ()) -> Function:
-    """A copy of the function, and of those that it calls, each of which ``act`` changes in place."""
+    """Return a copy of the function, and of its callees, each of which ``act`` changes in place; the passes ``tidy`` run afterwards."""
     made = copy(function)
     for one in callees(made):
         deadline.check()
@@ -182,9 +184,10 @@ def applied(act: Callable[[Function], object], function: Function, tidy: Sequenc
 
 
 def rewrite_planned(function: Function, plan: Callable[[Sweep, Region], P | None], write: Callable[[Function, Region, P], object]) -> Function:
-    """The function, and those that it calls, with the loops rewritten for which there is a plan; the function itself, if there are none.
+    """Return the function, and its callees, with the loops rewritten for which there is a plan; the function itself, if there are none.
 
-    All plans are made before anything is written, of the function as it is: they name no values of its, and of loops within each other one has one at most.
+    All plans are made for the unchanged function, before anything is written. Therefore they must not contain its values, and of nested loops at
+    most one may have a plan.
     """
     plans = [[plan(found, region) for region in found.loops] for found in map(facts, callees(function))]
     if all(one is None for found in plans for one in found):
@@ -207,7 +210,7 @@ _kept: Final = _Kept()
 
 @contextmanager
 def keeping() -> Iterator[None]:
-    """What is found out about a function that no pass changes is found out once for all passes within."""
+    """Context in which all passes share the analyses of functions that no pass changes."""
     outer, _kept.facts = _kept.facts, {}
     try:
         yield
@@ -216,24 +219,24 @@ def keeping() -> Iterator[None]:
 
 
 def facts(function: Function) -> Sweep:
-    """What can be asked about a function that is left as it is."""
+    """Return the analyses of a function that is left as it is."""
     if _kept.facts is None:
         return Sweep(function)
     found = _kept.facts.get(id(function))
     if found is None:
-        found = _kept.facts[id(function)] = Sweep(function)  # which holds the function, and so its id
+        found = _kept.facts[id(function)] = Sweep(function)  # it holds the function, so that the id stays valid
     return found
 
 
 def sweep(function: Function, find: Find, back: int) -> bool:
-    """Rewrite loops, outer ones first, until there are none to be rewritten any more; were there any?
+    """Rewrite loops, outer ones first, until there is nothing left to rewrite. Return whether any loop was rewritten.
 
-    ``back``: ``find`` looks at blocks from which a loop is come to in so many steps.
+    ``back``: ``find`` uses blocks from which a loop is reached in at most this many steps.
     """
     changed = False
     while True:
         found = Sweep(function)
-        _ = found.before  # as it is before anything is rewritten
+        _ = found.before  # computed now, before anything is rewritten
         for region in found.loops:
             near = found.near(region, back)
             rewriting = find(found, region) if near.isdisjoint(found.stale) else None
@@ -247,7 +250,7 @@ def sweep(function: Function, find: Find, back: int) -> bool:
 
 
 class LoopCopy(NamedTuple):
-    """A loop's blocks once more: the head and all, the edges that go round (to the new head), and what stands for each value."""
+    """A copy of a loop: its header, all of its blocks, its back edges (to the new header), and what replaces each value."""
 
     head: Block
     blocks: list[Block]
@@ -256,7 +259,7 @@ class LoopCopy(NamedTuple):
 
 
 def copy_loop(body: Sequence[Block], head: Block) -> LoopCopy:
-    """The blocks of a loop once more."""
+    """Copy the blocks of a loop."""
     new: dict[Value, Operand] = {}
     made = copy_blocks(body, new)
     ends = [e for block in made.values() for e in successors(block) if e.block is made[head]]

@@ -1,8 +1,9 @@
-"""Loops whose test has two parts, left at one place.
+"""Merging of two exit tests of a loop into one exit.
 
-``while i < n and x * x < y: …`` asks the second question in a block of its own, and a loop that is left at two places
-carries a number that says where, and a flag.  Where the second question does nothing and can't fail, both are one test;
-so they are where it reads a number of an array, which may fail where it is asked alone (``speculative_loads``).
+``while i < n and x * x < y: …`` evaluates the second condition in a block of its own, and a loop with two exits
+carries a number that says which exit was taken, and a flag.  If the second condition has no effect and can't fail, both become one test.
+This is also done if it reads a number from an array, although the read could fail where the first condition does not hold
+(``speculative_loads``).
 """
 
 import operator
@@ -22,7 +23,7 @@ from hovis_xla.analysis.speculative_loads import is_read, read_if
 from hovis_xla.loops import driver
 from hovis_xla.loops.driver import Rewriting, Sweep
 
-#: A test of more operations than this would cost more than the flag, as it stands in the loop as well as in its condition.
+#: A test of more operations than this would cost more than the flag, because it is emitted both in the loop and in its condition.
 TEST_OPS: Final = 16
 
 _TRUTHS: Final = (Type(bool), Type(np.bool_))
@@ -31,16 +32,16 @@ _TRUTHS: Final = (Type(bool), Type(np.bool_))
 def merge_exit_conditions(function: Function) -> Function:
     """Merge the exit conditions of a loop into one.
 
-    The function, tests of loops in several parts made one; the very same, if it has none.
+    Return a new function, or the function itself if it has no such loop.
     """
     return driver.rewrite(function, _found, 0)
 
 
 def _found(sweep: Sweep, region: Region) -> Rewriting | None:
-    """A block of a loop that ends with a test, and the one behind that asks the second question."""
+    """Find a block of a loop that ends with an exit test, and the block behind it with a second exit test."""
     if len(region.heads) > 1:
         return None
-    for block in sweep.ordered(region) if _is_scalar(region) else region.heads:  # with the test at its head, no round is begun that is not to be
+    for block in sweep.ordered(region) if _is_scalar(region) else region.heads:  # with the test at the header, no iteration begins in vain
         second = _second(sweep, region, block)
         if second is not None:
             return partial(_write, region, block, second), set()
@@ -48,7 +49,7 @@ def _found(sweep: Sweep, region: Region) -> Rewriting | None:
 
 
 def _second(sweep: Sweep, region: Region, block: Block) -> Block | None:
-    """The block that asks the second question, if both can be one."""
+    """Return the block with the second test, if both tests can be one; otherwise None."""
     first = leaving(block, region)
     second = first[1].block if first is not None else block
     last = leaving(second, region)
@@ -67,23 +68,23 @@ def _have_room(ranges: Ranges, ops: list[Op], block: Block) -> bool:
 
 
 def _is_scalar(region: Region) -> bool:
-    """Is it a loop in which a flag more or less counts: with no loop in it, over single numbers?"""
+    """Is the loop innermost, and does it compute only scalars? One flag more or less matters in such a loop."""
     return not region.loops and not any(isinstance(op.type, Array) for b in region.blocks for op in b.all_ops())
 
 
 def leaving(block: Block, region: Region) -> tuple[Edge, Edge] | None:
-    """The edge that leaves a loop and the one that stays, of a block that ends with a test."""
+    """Return the edge that leaves a loop and the edge that stays, if the block ends with a test of a bool; otherwise None."""
     end, found = block.terminator, ways(block, region)
     return found[::-1] if isinstance(end, Branch) and found is not None and getattr(end.cond, "type", None) in _TRUTHS else None
 
 
 def is_harmless(op: Op) -> bool:
-    """Can it be done where it was not to be done, without anything coming of it?"""
+    """Can the op be executed speculatively, without any effect?"""
     return not op.effect and not acts(op) and not grows(op) and not isinstance(op.callee, Function) and not isinstance(op.type, Array)
 
 
 def _write(region: Region, block: Block, second: Block) -> None:
-    """block: the one and the other? → on in the loop; else → out."""
+    """Make the block branch on both tests: if both are passed, stay in the loop; otherwise leave it."""
     first, last = block.terminator, second.terminator
     out, on = leaving(block, region), leaving(second, region)
     assert isinstance(first, Branch)
@@ -101,7 +102,7 @@ def _write(region: Region, block: Block, second: Block) -> None:
 
 
 def _goes_on(block: Block, end: Branch, out: Edge) -> Operand:
-    """Whether the loop goes on, by a test that is made in a block."""
+    """Return the condition under which the loop continues, evaluated in ``block``."""
     if out is end.false:
         return end.cond
     negated = Op(operator.not_, (end.cond,), (), Type(bool), location=end.location)

@@ -1,8 +1,8 @@
-"""Loops that go on only as long as there is room for what a round computes.
+"""Loop predication: loops that continue only as long as the ints of the next iteration fit in 64 bits.
 
-Each operation on Python's ints that may need more than 64 bits is checked, and the flags of several rounds cost more than
-the rounds. Where it takes no more than that what goes round is not too large, that is asked with the test of the
-loop, which then does several rounds at a time. A loop that would go round once more gives up behind it.
+Each operation on Python's ints that may need more than 64 bits is checked, and the flags of several iterations cost more than
+the iterations. If it suffices that the loop-carried ints are not too large, this is tested together with the condition of the
+loop, which can then be unrolled. If the loop ends although its own condition holds, the program gives up behind it.
 """
 
 import operator
@@ -17,29 +17,29 @@ from hovis_xla.loops import driver
 from hovis_xla.loops.driver import Sweep
 from hovis_xla.loops.unroll_counted import counts
 
-#: What goes round may be as large as this. Less would give up where Python's numbers are in common use.
+#: Limits for loop-carried ints that are tried in turn. Smaller ones would make programs give up for ints that are common in Python code.
 MOST: Final = (2**61, 2**53)
 
-#: Where several rounds are done at a time it is asked once for all of them, if there is room for what grows from so much.
+#: The limit with which an unrolled loop tests once for several iterations, if everything that grows from it fits in 64 bits.
 ONCE: Final = 2**53
 
-#: Of so many that go round one alone may be what takes the room.
+#: With at most this many wide loop-carried ints, limiting only one of them is tried first.
 ALONE: Final = 3
 
-#: What is asked of a parameter of the head, by its number: that it is no more, or no less, than so much.
+#: A test of a header parameter: its index, the comparison (at most, or at least), and the bound.
 Asked = tuple[int, Any, int]
 
 
 def predicate_overflow(function: Function) -> Function:
     """Exit loops before an int overflows 64 bits (loop predication).
 
-    The function, its loops left before they need more than 64 bits, where that is a test of what goes round; the very same, if nothing changes.
+    Only loops for which a test of the loop-carried ints suffices are changed. Return a new function, or the function itself if nothing changes.
     """
     return driver.rewrite_planned(function, _asked, _write)
 
 
 def _asked(sweep: Sweep, region: Region) -> list[Asked] | None:
-    """What has to be asked; None, if it need not be, or would not help."""
+    """Return the conditions that have to be tested; None if no test is needed, or if none would suffice."""
     head, growing = region.heads[0], [op for b in region.blocks for op in b.all_ops() if grows(op)]
     if region.loops or len(region.heads) > 1 or head is sweep.function.blocks[0] or not growing or not is_test(region) or counts(region):
         return None
@@ -57,7 +57,7 @@ def _asked(sweep: Sweep, region: Region) -> list[Asked] | None:
 
 
 def asked_once(region: Region) -> "tuple[Op, list[Op]] | None":
-    """Of a loop that gives up behind its test: whether it would go on otherwise, and the questions whether there is room."""
+    """Return the original condition and the overflow tests of a loop that gives up behind its test; None for any other loop."""
     end = region.heads[0].terminator
     if not isinstance(end, Branch) or end.true.block not in region.blocks:
         return None
@@ -74,12 +74,14 @@ def asked_once(region: Region) -> "tuple[Op, list[Op]] | None":
 
 
 def _limits(known: Interval, most: int) -> list[tuple[Any, int]]:
-    """What has to be asked of what goes round."""
+    """Return the tests that limit a loop-carried int to ``most``, without those that are known to hold."""
     return [(operator.le, most)] * (known[1] > most) + [(operator.ge, -most)] * (known[0] < -most)
 
 
 def _write(function: Function, region: Region, asked: list[Asked]) -> None:
-    """test: small, and another round? → the loop; else → would there be another? → give up; else → on."""
+    """Branch at the header: if the ints are small and the loop continues, stay in it; otherwise, give up if it would have continued, else leave
+    it.
+    """
     head = region.heads[0]
     branch = head.terminator
     assert isinstance(branch, Branch)

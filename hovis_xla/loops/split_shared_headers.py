@@ -1,11 +1,11 @@
-"""Loops within loops that have come to share one head.
+"""Splitting of nested loops that share one header after tracing.
 
-Where the first rounds of nested loops are known, tracing follows them at once: every loop of the nest then goes back to
-the head of the innermost one, and the nest is one loop with several ways back.  Here each loop gets a head of its own
+If the first iterations of nested loops are known, tracing follows them directly: every loop of the nest then jumps back to
+the header of the innermost one, and the nest is one loop with several back edges.  This pass gives each loop a header of its own
 again, outermost first.
 
-Of the ways back, those that change a variable which the others keep are taken for an outer loop's, if they also start
-something anew: a variable that the others go on with is set to what does not depend on them.
+Back edges that change a variable which the other back edges keep are attributed to an outer loop, if they also restart
+something: they set a variable that the other back edges update to a value that does not depend on the inner loop.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ Back = tuple[Block, Edge]
 def split_shared_headers(function: Function) -> Function:
     """Give nested loops that share a header headers of their own.
 
-    The function, each loop with a head of its own; the very same, if nothing changes.
+    Return a new function, or the function itself if nothing changes.
     """
     return driver.rewrite(function, _found, 1)
 
@@ -53,7 +53,7 @@ def _outermost(region: Region, function: Function) -> tuple[Block, list[Back], l
 
 
 def _members(region: Region, head: Block, backs: Sequence[Back]) -> set[Block]:
-    """The blocks of the loop that has just these ways back."""
+    """Return the blocks of the loop that has just the back edges ``backs``."""
     before: dict[Block, list[Block]] = {b: [] for b in region.blocks}
     for block in region.blocks:
         for edge in successors(block):
@@ -70,7 +70,7 @@ def _members(region: Region, head: Block, backs: Sequence[Back]) -> set[Block]:
 
 
 def _starts_anew(head: Block, inner: Sequence[Back], outer: Sequence[Back], members: set[Block]) -> bool:
-    """Is there a variable that the inner loop goes on with and that is set, on the ways of the outer one, to something else?"""
+    """Is there a variable that the inner loop updates, and that every outer back edge sets to a value that does not depend on the inner loop?"""
     made = {value for block in members for value in (*block.params, *block.all_ops())}
     kept = {p for k, p in enumerate(head.params) if all(e.args[k] is p for _, e in inner)}
 
@@ -84,7 +84,7 @@ def _starts_anew(head: Block, inner: Sequence[Back], outer: Sequence[Back], memb
 
 
 def _split(sweep: Sweep, head: Block, inner: Sequence[Back], outer: Sequence[Back]) -> None:
-    """Put a head for the outer loop in front."""
+    """Put a header for the outer loop in front of the shared one."""
     mine = {id(e) for _, e in inner}
     own = [Param(p.type, p.dims, p.name) for p in head.params]
     front = Block(tuple(own))

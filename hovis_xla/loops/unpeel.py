@@ -1,13 +1,15 @@
-"""Loops of which the beginning stands in front of them.
+"""Unpeeling of loops: removal of iterations, or parts of one, that stand in front of a loop after tracing.
 
-Tracing follows what is known. So the first rounds of a loop, or a half of the first one, may stand in front of it and lead into its middle:
+Tracing follows known values. Therefore the first iterations of a loop, or a half of the first one, may stand in front of it and lead into its
+middle:
 
-- a round that begins in front and goes on in the loop makes it a loop that is entered at several places, which is slow, and moves its arrays;
-- of ``for v in x: if v > 0: …`` ways meet behind the ``if``, where the loop then begins: its test is in the middle, and nobody sees that it counts.
+- an iteration that begins in front and continues in the loop gives the loop several headers, which is slow, and moves its arrays;
+- in ``for v in x: if v > 0: …`` paths meet behind the ``if``, where the loop then begins: its test is in the middle, and it is not recognized as
+  a counted loop.
 
-Both are undone alike. Where a walk through both at once finds that a block in front, with all that comes behind it, does what the loop
-does from one of its blocks on, it is a jump to that block, with what it is given in front. What is known of the numbers in front has been
-computed while tracing; it is computed in the walk.
+Both are undone in the same way. Both pieces of code are walked at once; if a block in front, with everything that follows it, does what the
+loop does from one of its blocks on, it is replaced by a jump to that block, with the values that it has in front. Operations on known
+numbers in front have been folded while tracing; the walk folds them as well.
 """
 
 import operator
@@ -30,28 +32,28 @@ from hovis_xla.loops.driver import Rewriting, Sweep
 
 _TESTS: Final = frozenset({operator.lt, operator.gt, operator.le, operator.ge, operator.ne, operator.eq})
 
-#: So many blocks are looked at for one pair of places.
+#: Maximum number of blocks that are compared for one pair of places.
 MOST_BLOCKS: Final = 40
-#: The half of a round is looked for in so many blocks in front, one before the other.
+#: A half iteration is searched for in the blocks in front of the loop, this many steps back.
 BACK: Final = 3
 
-#: What may be done in front and once more in the loop.
+#: Effects of ops that may be executed in front and again in the loop.
 _ALLOWED: Final = Effect.READS | Effect.RAISES
 
-#: Tests of constants are decided; each way brings the same counter.
+#: Passes after which branches on constants are resolved, and all paths pass the same counter.
 _TIDY: Final = ("instcombine", "simplify_cfg", "trivial_phis", "dce")
 
-#: What stands for a value, on one way through both.
+#: The values that stand for others, on one path through both pieces of code.
 Bound = dict[Operand, Operand]
 
 
 def unpeel(function: Function) -> Function:
     """Undo the peeling of first iterations.
 
-    The function, without what stands in front of loops and is done by them as well; the very same, if nothing changes.
+    Return a new function, without the code in front of loops that the loops do as well, or the function itself if nothing changes.
     """
     if any(len(r.heads) > 1 for f in callees(function) for r in driver.facts(f).loops):
-        function = pipeline.run(function, _TIDY)  # ways that are never gone may be the reason
+        function = pipeline.run(function, _TIDY)  # paths that are never taken may be the reason
         function = driver.rewrite(function, partial(_found, _rounds), 1, _TIDY)
     return driver.rewrite(function, partial(_found, _loops), BACK + 1, _TIDY)
 
@@ -64,7 +66,7 @@ def _found(candidates: "Callable[[Sweep, Region], Iterator[_Peeled]]", sweep: Sw
 
 
 def _rounds(sweep: Sweep, region: Region) -> "Iterator[_Peeled]":
-    """What leads into a loop that is entered at several places, and each block of it."""
+    """Yield the candidates for a loop with several headers: the blocks that lead into it, with each block of the loop."""
     if len(region.heads) > 1:
         starts = [b for way in _ways(sweep, region) for b in _leading_to(sweep, way)]
         for place in (_Place(sweep, region, target) for target in sweep.ordered(region)):
@@ -72,25 +74,25 @@ def _rounds(sweep: Sweep, region: Region) -> "Iterator[_Peeled]":
 
 
 def _loops(sweep: Sweep, region: Region) -> "Iterator[_Peeled]":
-    """What is in front of a loop, and its test."""
+    """Yield the candidates for a loop with one header: the blocks in front of it, with the test of the loop."""
     if len(region.heads) > 1:
         return
     middle = _test_within(sweep, region)
     if middle is not None:
         fronts = set(_ways(sweep, region))
-        for _ in range(BACK):  # the blocks of the half's own branches, and the one where they part
+        for _ in range(BACK):  # the blocks of the branches in the half iteration, and the one where they diverge
             fronts.update([b for block in fronts for b, _ in sweep.before[block]])
         place = _Place(sweep, region, middle, parted=True)
         yield from (_Peeled(sweep, place, start) for start in sweep.listed(fronts - region.blocks))
 
 
 def _ways(sweep: Sweep, region: Region) -> list[Block]:
-    """The blocks that lead into a loop."""
+    """Return the blocks outside of a loop that lead into it."""
     return [b for b in sweep.listed({b for head in region.heads for b, _ in sweep.before[head]}) if b not in region.blocks]
 
 
 def _leading_to(sweep: Sweep, block: Block) -> list[Block]:
-    """The block, and those before it that have it to themselves, the farthest first."""
+    """Return the block and the chain of sole predecessors in front of it, the farthest first."""
     found = [block]
     while len(sweep.before[found[0]]) == 1 and not found[0].params:
         earlier = sweep.before[found[0]][0][0]
@@ -101,7 +103,9 @@ def _leading_to(sweep: Sweep, block: Block) -> list[Block]:
 
 
 def _test_within(sweep: Sweep, region: Region) -> Block | None:
-    """The block that ends with the only test that leaves a loop, if that is not asked for anything else and the loop goes on behind it."""
+    """Return the block that ends with the only test that leaves a loop, if the test has no other use and the loop continues behind it; otherwise
+    None.
+    """
     tests = [b for b in region.blocks if any(e.block not in region.blocks for e in successors(b))]
     branch = tests[0].terminator if len(tests) == 1 else None
     if not isinstance(branch, Branch) or not isinstance(branch.cond, Op):
@@ -116,7 +120,7 @@ def _test_within(sweep: Sweep, region: Region) -> Block | None:
 
 
 class _Place:
-    """A block of a loop; parted: only its end, from its test on.  ``open``: what has to be brought there."""
+    """A block of a loop, or, if ``parted``, only its end, from its test on. ``open``: the values that have to be passed to it."""
 
     def __init__(self, sweep: Sweep, region: Region, target: Block, parted: bool = False) -> None:
         self.region, self.target, self.middle = region, target, target if parted else None
@@ -129,9 +133,9 @@ class _Place:
 
 
 class _Peeled(Match):
-    """A block in front of a loop, and a place in the loop from which on the same may be done.
+    """A block in front of a loop, and a place in the loop from which the loop may do the same.
 
-    What has to be brought to that place is free: what is used of it in front for the first time says what it is.
+    The values that have to be passed to that place are unbound at first: the first corresponding use in front binds them.
     """
 
     def __init__(self, sweep: Sweep, place: _Place, start: Block) -> None:
@@ -139,13 +143,13 @@ class _Peeled(Match):
         self.unbound: set[object] = {*place.open}
         super().__init__(self.unbound)
         self.sweep, self.region, self.target, self.middle, self.start = sweep, place.region, place.target, place.middle, start
-        self.matched: set[Op] = set()  # of the block in front
+        self.matched: set[Op] = set()  # ops of the block in front
         self.walked: set[Block] = set()
-        #: what is computed in the walk, once it is known of what
+        #: ops that are folded in the walk, once their operands, given here, are known
         self.folded: dict[Op, tuple[Operand, ...]] = {}
 
     def is_there(self) -> bool:
-        """Does the block in front do the same, and can the loop do it in its place?"""
+        """Does the block in front do the same as the loop, and can the loop do it instead?"""
         if not self._alike(self.start, self.target, {}, {}) or (not self.middle and self.walked == {self.start} and not self.start.ops):
             return False
         if not all(v in self.bound and fits(self.bound[v], v) and self._may_go_round(v) for v in self.open) or not self._computes():
@@ -160,7 +164,7 @@ class _Peeled(Match):
         return all(self._passes(b) or v in b.params or v in b.ops or (self.middle and b in self.region.blocks) for v, b in used)
 
     def _may_go_round(self, v: Value) -> bool:
-        """Is it no array, or one that goes round as it is?"""
+        """Is the value no array, or a loop-carried array whose shape does not change?"""
         if not isinstance(v.type, Array):
             return True
         heads = self.region.heads
@@ -170,7 +174,9 @@ class _Peeled(Match):
         return v in carried and getattr(self.bound[v], "dims", None) == v.dims
 
     def _leaves_out(self, brought: set[Operand]) -> bool:
-        """Find what the block in front still does: what the loop does not, and what is used elsewhere.  May the rest be done later?"""
+        """Find the ops that stay in front (``kept``): those that the loop does not do, and those whose results are used elsewhere. May the
+        others be done later, in the loop?
+        """
         self.kept: list[Op] = []
         used = brought | {v for b in self.sweep.users(self.start.ops) if b not in self.walked for v in operands(b)}
         for op in reversed(self.start.ops):
@@ -184,7 +190,7 @@ class _Peeled(Match):
         return True
 
     def _computes(self) -> bool:
-        """Is what was taken to be known that, and what was expected of it?"""
+        """Are the values that were assumed to be known really known, and equal to what was expected?"""
         known: dict[Operand, Operand] = {}
         for op, args in self.folded.items():
             found = computed(op, [known.get(a, self._of(a)) for a in args])
@@ -194,13 +200,13 @@ class _Peeled(Match):
         return True
 
     def _passes(self, block: Block) -> bool:
-        """Is it come to by way of the place alone?"""
+        """Is the block reached only by way of the place in the loop?"""
         return block is not self.middle and self.sweep.dominators.dominates(self.middle or self.target, block)
 
-    # --------------------------------------------------------------------------------------------- both at once
+    # --------------------------------------------------------------------------------------------- comparison
 
     def _alike(self, a: Block, b: Block, front: Bound, loop: Bound) -> bool:
-        """Is what stands in front, from a on, what the loop does from b on?  What it does besides comes first, or is not missed where it is left out."""
+        """Does the code in front, from ``a`` on, do what the loop does from ``b`` on? Additional ops in front come first, or can be left out."""
         self.walked.add(a)
         stays = a is self.start
         rest, begun, end = list(a.ops), not stays, a.terminator
@@ -232,7 +238,9 @@ class _Peeled(Match):
         return False
 
     def _only(self, b: Block, loop: Bound) -> Edge | None:
-        """The edge that is taken, if that is known; what will turn out to be known is taken to stay in the loop."""
+        """Return the only edge that is taken, or None if it is unknown. A condition that will turn out to be known is assumed to stay in the
+        loop.
+        """
         end = b.terminator
         if not isinstance(end, Branch):
             return end.edge if isinstance(end, Jump) else None
@@ -250,7 +258,7 @@ class _Peeled(Match):
         if not isinstance(x, Branch) or not isinstance(y, Branch) or not self._is(front.get(x.cond, x.cond), y.cond, loop):
             return False
         ways = [(x.true, y.true), (x.false, y.false)]
-        ways.sort(key=lambda way: way[0].block is not way[1].block)  # what they bring to the same block says what is what
+        ways.sort(key=lambda way: way[0].block is not way[1].block)  # arguments for the same block bind values; compare them first
         return all(self._follow(p, q, dict(front), dict(loop)) for p, q in ways)
 
     def _follow(self, p: Edge, q: Edge, front: Bound, loop: Bound) -> bool:
@@ -266,7 +274,7 @@ class _Peeled(Match):
         return self._alike(p.block, q.block, front, loop)
 
     def _op(self, x: Op, y: Op, front: Bound, loop: Bound) -> bool:
-        """Does an op in front do what one of the loop does?"""
+        """Does the op ``x`` in front do what the op ``y`` of the loop does?"""
         if x.location != y.location or shape(x) != shape(y):
             return False
         bound = dict(self.bound)
@@ -277,7 +285,7 @@ class _Peeled(Match):
         return False
 
     def _fold(self, op: Op, loop: Bound) -> bool:
-        """Take an op of the loop, which is not in front, for one of numbers that are known there; may it be?"""
+        """Assume that an op of the loop, which is missing in front, computes with numbers that are known there; return whether this is possible."""
         args = tuple([self._seen(a, loop) for a in op.args])
         if not is_computed(op) or not all(isinstance(a, Const) or a in self.unbound for a in args) or self.folded.setdefault(op, args) != args:
             return False
@@ -297,7 +305,7 @@ class _Peeled(Match):
     # --------------------------------------------------------------------------------------------- writing
 
     def write(self) -> None:
-        """in front → the place in the loop, with what it is given in front."""
+        """Let the block in front jump to the place in the loop, with the values that it has in front."""
         target, sweep = self.target, self.sweep
         new = {v: Param(v.type, v.dims, v.name) for v in self.open if v not in target.params}
         for param in new.values():
@@ -316,7 +324,7 @@ class _Peeled(Match):
         sweep.learn(self.start)
 
     def _part(self) -> tuple[Block, Edge]:
-        """Give the test of a loop a block of its own, which is its head then; what leads there."""
+        """Move the test of a loop into a block of its own, which becomes the header. Return the block and the edge that lead to it."""
         middle, edge = self.middle, Edge(self.target, ())
         assert middle is not None
         middle.ops = [op for op in middle.ops if op not in self.target.ops]
@@ -326,7 +334,7 @@ class _Peeled(Match):
 
 
 def _may_wait(ops: Sequence[Op], stays: bool) -> bool:
-    """May what comes behind these in front be done by the loop, where they stay, or may they be left out?"""
+    """May the code behind these ops be left to the loop, if they stay in front, or may they be left out, if they do not?"""
     return not any(op.effect & ~(_ALLOWED if stays else Effect.READS) for op in ops)
 
 

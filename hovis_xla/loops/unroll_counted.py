@@ -1,8 +1,8 @@
-"""Counting loops that do several rounds at a time.
+"""Unrolling of counted loops.
 
-XLA keeps what goes round in a loop in memory, so a round takes ten cycles however little it does.  A loop that counts up
-to a bound, leaves nowhere else and has no loop in it gets another in front of it, which does several rounds in each of
-its own, as long as there are so many left; the loop itself does the rest.  Nothing is done in another order.
+XLA keeps loop-carried values in memory; therefore an iteration takes at least ten cycles, however little it does.  A loop that counts up
+to a bound, has no other exit and contains no loop gets another loop in front of it. That loop does several iterations in each of
+its own, as long as enough are left; the original loop does the rest.  The order of operations does not change.
 """
 
 import itertools
@@ -20,22 +20,23 @@ from hovis_xla.analysis.side_effects import acts
 from hovis_xla.loops import driver
 from hovis_xla.loops.driver import Sweep, copy_loop
 
-#: How many rounds are done at a time, by how many ops there are in one.
+#: Unroll factors: the maximum number of ops in an iteration, and the factor.
 ROUNDS: Final = ((24, 8), (32, 4), (48, 2))
 
-#: So many at most where the bound is read from an array, as those of a sparse matrix's rows are: few rounds may be all there are.
+#: Maximum unroll factor if the bound is read from an array, as for the rows of a sparse matrix: there may be only a few iterations.
 OF_DATA: Final = 4
 
-#: What is not done twice.
+#: Effects of ops that are not duplicated.
 OUTSIDE: Final = Effect.IO | Effect.RANDOM | Effect.CLOCK | Effect.OPAQUE
 
-#: What a loop has to go round, if that is known; one that goes round so often at most does all its rounds at a time, if that is not more than so many ops.
+#: A trip count, if it is known, has to be at least WORTH times the unroll factor; loops with at most SHORT iterations, and at most SHORT_OPS ops in
+#: all of them, are unrolled completely.
 WORTH: Final = 4
 SHORT: Final = 16
 SHORT_OPS: Final = 160
 
 class Count(NamedTuple):
-    """How a loop counts: the place of the counter among the head's parameters, the step, the bound, and the test: less, or greater."""
+    """How a loop counts: the index of the counter among the parameters of the header, the step, the bound, and the test (less, or greater)."""
 
     place: int
     step: int
@@ -46,13 +47,13 @@ class Count(NamedTuple):
 def unroll_counted(function: Function) -> Function:
     """Unroll innermost counted loops.
 
-    The function, its innermost counting loops doing several rounds at a time; the very same, if it has none.
+    Return a new function, or the function itself if it has no such loop.
     """
     return driver.rewrite_planned(function, _plan, _unroll)
 
 
 def _plan(sweep: Sweep, region: Region) -> tuple[int, bool] | None:
-    """How many rounds it is to do at a time, and whether these are all; None, if one is as good."""
+    """Return the unroll factor, and whether these are all iterations; None if unrolling does not pay."""
     head = region.heads[0]
     if region.loops or len(region.heads) > 1 or head is sweep.function.blocks[0]:
         return None
@@ -70,7 +71,7 @@ def _plan(sweep: Sweep, region: Region) -> tuple[int, bool] | None:
 
 
 def _is_read(sweep: Sweep, bound: Operand) -> bool:
-    """Does a number come out of an array, straight or by way of parameters?"""
+    """Is the number read from an array, directly or by way of parameters?"""
     seen: set[Operand] = set()
     rest = [bound]
     while rest:
@@ -89,19 +90,19 @@ def _is_read(sweep: Sweep, bound: Operand) -> bool:
 
 
 def counts(region: Region) -> bool:
-    """Is it a loop that can do several rounds at a time because it counts?"""
+    """Is the loop a counted loop that can be unrolled?"""
     return _count(region) is not None
 
 
 def _times(ops: Sequence[Op]) -> int:
-    """As many rounds as are worth it; 1 where one does something outside, or works on arrays."""
+    """Return the unroll factor that pays; 1 if an op has a visible side effect or works on arrays."""
     if any(acts(op) or isinstance(op.callee, Function) or isinstance(op.type, Array) or not _is_plain(op) for op in ops):
         return 1
     return next((times for most, times in ROUNDS if len(ops) <= most), 1)
 
 
 def _is_plain(op: Op) -> bool:
-    """A read or a store of an array, or nothing but a result?"""
+    """Does the op only read or store an array, or compute a result?"""
     return not op.effect & OUTSIDE and (op.callee is operator.setitem or not op.effect & Effect.WRITES)
 
 
@@ -135,13 +136,13 @@ def _type(operand: Operand) -> type | None:
 
 
 def _step(value: Operand, counter: Param) -> int | None:
-    """What is added to the counter."""
+    """Return the constant that is added to the counter; None if it is unknown or too large."""
     step = added(value) if isinstance(value, Op) and value.callee in ADDS and value.args[0] is counter else None
     return step if step is not None and 0 < abs(step) < 2**31 else None
 
 
 def _rounds(sweep: Sweep, region: Region, count: Count) -> int | None:
-    """How often it goes round, if that is known."""
+    """Return the trip count of a loop, or None if it is unknown."""
     starts = [e.args[count.place] for b, e in sweep.before[region.heads[0]] if b not in region.blocks]
     if not isinstance(count.bound, Const) or not all(isinstance(s, Const) for s in starts):
         return None
@@ -153,7 +154,7 @@ def _rounds(sweep: Sweep, region: Region, count: Count) -> int | None:
 
 
 def _unroll(function: Function, region: Region, plan: tuple[int, bool]) -> None:
-    """Put a loop of several rounds in front of one that counts, or all its rounds in its place."""
+    """Put an unrolled loop in front of a counted loop, or replace the loop by all of its iterations."""
     (times, whole), head, count = plan, region.heads[0], _count(region)
     entries = [e for b, e in predecessors(function)[head] if b not in region.blocks]
     body = [b for b in reachable(function) if b in region.blocks]
@@ -170,7 +171,7 @@ def _unroll(function: Function, region: Region, plan: tuple[int, bool]) -> None:
         _lead(copy.ends, then.head)
     at = function.blocks.index(head)
     function.blocks[at:at] = [b for copy in copies for b in copy.blocks]
-    if whole:  # the rounds, one after the other → the head, which only leads on
+    if whole:  # all iterations, one after the other → the header, which only jumps on
         _lead(copies[-1].ends, head)
         head.terminator = Jump(branch.false, branch.location)
         function.blocks = [b for b in function.blocks if b not in region.blocks or b is head]
@@ -180,7 +181,9 @@ def _unroll(function: Function, region: Region, plan: tuple[int, bool]) -> None:
 
 
 def _ask(front: Block, head: Block, count: Count, times: int) -> None:
-    """front: is there room for all rounds? → the rounds, one after the other → front; else → the loop as it was."""
+    """Begin the unrolled loop with a test whether enough iterations are left. If they are, do them and test again; otherwise continue with the
+    original loop.
+    """
     location = getattr(head.terminator, "location", None)
     less = (times - 1) * count.step
     if isinstance(count.bound, Const):

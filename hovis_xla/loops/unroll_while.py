@@ -1,16 +1,16 @@
-"""Loops without a count that do several rounds at a time.
+"""Unrolling of loops without a known trip count.
 
-A ``while`` of which nobody knows how often it goes round is left as soon as its test says so.  Still its rounds can stand
-one behind the other, each under the test: what a round brings to the next one need not go through memory then, which is
-what a short round of XLA's takes most of its time for.  (Where a round may give up, as an int may need more than 64 bits, it
-gains nothing: the flags of all rounds would have to be looked at.)  Where the rounds are a few operations, those behind the last one
-are done in vain and not selected.
+A ``while`` with an unknown trip count is left as soon as its test fails.  Nevertheless, several of its iterations can be placed
+one after the other, each under the test: values then need not go through memory from one iteration to the next, which takes
+XLA most of the time of a short iteration.  (If an iteration may give up, because an int may need more than 64 bits, this
+gains nothing: the flags of all iterations would have to be tested.)  If an iteration has only a few operations, those after the last one
+are computed in vain, and their results are not selected.
 
-Of a loop whose head is nothing but a test, all rounds but the first go back to the head if the test fails, which then
-fails again: it is still left at one place.  Others are left from each round.
+If the header of a loop is only a test, all copies but the first jump back to the header when the test fails, where it
+fails again: the loop still has one exit.  Other loops are left from each iteration.
 
-What the next round begins with is selected, and waits for the test. Where a test of the loop, or one within it, reads of an array, a CPU
-that predicts how it comes out need not wait for it: such loops do one round at a time.
+The initial values of the next iteration are selected, and have to wait for the test. If a test of the loop, or one within it, reads from an
+array, a CPU that predicts the outcome of a branch would not have to wait: such loops are not unrolled.
 """
 
 import operator
@@ -28,13 +28,13 @@ from hovis_xla.loops.driver import LoopCopy, Sweep, copy_loop
 from hovis_xla.loops.overflow_predication import ONCE, asked_once
 from hovis_xla.loops.unroll_counted import OUTSIDE, counts
 
-#: How many rounds are done at a time, by how many ops there are in one.
+#: Unroll factors: the maximum number of ops in an iteration, and the factor.
 ROUNDS: Final = ((14, 4), (24, 2))
 
-#: So many where they are four else, and of ints: these are asked once for all rounds whether there is room.
+#: Unroll factor, in place of four, of loops of ints that may test for overflow only once for all unrolled iterations.
 OF_INTS: Final = 6
 
-#: These take so long that a round done in vain costs more than what is gained.
+#: Operations that take so long that an iteration in vain costs more than unrolling gains.
 _SLOW: Final = frozenset({
     operator.mod, operator.floordiv, operator.truediv, operator.pow, operator.imod, operator.ifloordiv, operator.itruediv, operator.ipow, divmod,
 })  # fmt: skip
@@ -43,13 +43,13 @@ _SLOW: Final = frozenset({
 def unroll_while(function: Function) -> Function:
     """Unroll innermost loops without a trip count.
 
-    The function, its innermost loops without a count doing several rounds at a time; the very same, if it has none.
+    Return a new function, or the function itself if it has no such loop.
     """
     return driver.rewrite_planned(function, _times, _repeat)
 
 
 def _times(sweep: Sweep, region: Region) -> int | None:
-    """As many rounds as are worth it; None where one is as good."""
+    """Return the unroll factor that pays; None if unrolling does not pay."""
     if region.loops or len(region.heads) > 1 or region.heads[0] is sweep.function.blocks[0] or counts(region) or _waits(region):
         return None
     times = _worth([op for b in region.blocks for op in b.all_ops() if op in sweep.needed])
@@ -59,26 +59,28 @@ def _times(sweep: Sweep, region: Region) -> int | None:
 
 
 def _carries_complex(region: Region) -> bool:
-    """Does a complex number go round?
+    """Is a complex number loop-carried?
 
-    Several rounds bring it to all else that goes round, by the test. Then XLA copies it first, in one piece, and no CPU
-    forwards what was stored in two.
+    With several iterations, all other loop-carried values depend on it, through the test. XLA then copies it first, in one piece, and no CPU
+    forwards to this load what was stored in two pieces.
     """
     return any(p.type == Type(complex) for p in region.heads[0].params)
 
 
 def _waits(region: Region) -> bool:
-    """Would the rounds wait for each other where they do not have to?  They do if a complex number goes round, and if a test reads of arrays."""
+    """Would the iterations of the unrolled loop wait for each other needlessly? They would if a complex number is loop-carried, or if a test
+    reads from an array.
+    """
     return _carries_complex(region) or any(isinstance(b.terminator, Branch) and any(map(reads, b.ops)) for b in region.blocks)
 
 
 def _never_gives_up(ranges: Ranges, region: Region) -> bool:
-    """Is there room for all its integers?  Flags of several rounds cost more than is gained."""
+    """Do all ints of the loop certainly fit in 64 bits? The overflow flags of several iterations cost more than unrolling gains."""
     return all(ranges.has_room(op) for b in region.blocks for op in b.all_ops() if grows(op))
 
 
 def _worth(ops: Sequence[Op]) -> int:
-    """As many rounds as are worth it; 1 where one does something outside, stores, works on arrays, or takes long."""
+    """Return the unroll factor that pays; 1 if an op has a visible side effect, stores, works on arrays, or takes long."""
     if any(acts(op) or isinstance(op.callee, Function) or isinstance(op.type, Array) or op.effect & (OUTSIDE | Effect.WRITES) or _is_slow(op) for op in ops):
         return 1
     return next((times for most, times in ROUNDS if len(ops) <= most), 1)
@@ -89,7 +91,7 @@ def _is_slow(op: Op) -> bool:
 
 
 def _fits(sweep: Sweep, region: Region) -> bool:
-    """Can its blocks stand there more than once?"""
+    """Can the blocks of the loop be duplicated?"""
     if any(not isinstance(b.terminator, Branch | Jump) or any(isinstance(p.type, Array) for p in b.params) for b in region.blocks):
         return False
     return is_test(region) or region.blocks.issuperset(sweep.users(v for b in region.blocks for v in (*b.params, *b.all_ops())))
@@ -103,7 +105,7 @@ def _repeat(function: Function, region: Region, times: int) -> None:
 
 
 def _ask_once(function: Function, blocks: Sequence[Block], tests: Sequence[tuple[Block, Operand]], asked: Sequence[Op]) -> None:
-    """Is there room for all rounds, if there is some more of it for the first?  Then the others do not ask."""
+    """Test for overflow only once for all unrolled iterations, with a tighter limit. Restore the tests if this limit is not proven to suffice."""
     before = [(op, op.args) for op in asked], [(block, block.terminator) for block, _ in tests]
     for op in asked:
         op.args = (op.args[0], Const(ONCE if op.callee is operator.le else -ONCE))
@@ -120,7 +122,9 @@ def _ask_once(function: Function, blocks: Sequence[Block], tests: Sequence[tuple
 
 
 def _write(function: Function, region: Region, times: int) -> list[LoopCopy]:
-    """Put copies of the loop's blocks between its last edges and its head; where that is but a test, they go back there if it fails."""
+    """Put copies of the blocks of a loop between its back edges and its header. If the header is only a test, a copy whose test fails goes back
+    to it.
+    """
     head, tested = region.heads[0], is_test(region)
     body = [b for b in reachable(function) if b in region.blocks]
     backs = [e for b in body for e in successors(b) if e.block is head]

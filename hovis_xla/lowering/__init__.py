@@ -1,4 +1,4 @@
-"""From a Function to a module of StableHLO: control flow, calls, arrays, exceptions."""
+"""Lowering of a Function to a StableHLO module: control flow, calls, arrays, exceptions."""
 
 from hovis.base import own_code
 

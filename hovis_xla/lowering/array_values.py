@@ -1,4 +1,4 @@
-"""Arrays of a program that is lowered: where each is, what is read of it and stored into it."""
+"""Arrays during lowering: their places in memory, loads from them and stores into them."""
 
 import operator
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,29 +25,28 @@ from hovis_xla.jaxlib.adapter import context, ir
 from hovis_xla.lowering.control.control_flow import Walker
 from hovis_xla.ops.ragged import extents
 
-#: An array is put together of so many parts at most, where it is known what is stored into.
+#: A store at a known position is emitted as a concatenation if the array has at most this many times the elements of the stored part.
 PIECES: Final = 64
-#: So many parts of an array that were read are looked at for one that is the same.
+#: Maximum number of loads of parts of one array that are remembered, to be reused by loads of the same part.
 REMEMBERED: Final = 8
 
 
 class Arrays(Walker):
-    """The part of a lowering that knows of arrays."""
+    """The part of a lowering that handles arrays."""
 
     main: Any
     module: Any
     constants: dict[int, tuple[np.ndarray[Any, Any], Val]]
     barriers: dict[str, str]
     loaded: dict[Any, T]
-    #: what is known of single elements of a content: where they are, and what they are
+    #: the known single elements of a content: the indices and the value of each
     cells: dict[Any, list[tuple[list[Any], T]]]
     windows: dict[Any, T]
     parts_read: dict[Any, list[tuple[list[T], T]]]
     in_range_already: dict[Any, T]
-    #: the values that are, or may be, stored into
+    #: keys of the constants that are, or may be, stored into
     mutable_constants: set[object]
-    #: ops that are used in other blocks than their own
-    #: the arrays that something is stored into, be it nothing
+    #: the arrays that are stored into, even if no element is stored
     into: set[Location]
 
     def constant_array(self, array: np.ndarray[Any, Any], num: Num) -> Val:
@@ -58,7 +57,7 @@ class Arrays(Walker):
         return found[1]
 
     def given(self, num: Num, value: Any, owner: Any, mutable: bool) -> Val:
-        """An array of the caller's: an argument, by its number, or a global."""
+        """Return the operand of an array that belongs to the caller; ``owner`` is the number of an argument, or the array of a global."""
         place = Place(Location(num.dtype, num.shape, mutable, True, owner))
         self.scope.pinned.add(place.location)
         if mutable:
@@ -73,7 +72,7 @@ class Arrays(Walker):
         return self.load(place).ir
 
     def load(self, place: Place) -> T:
-        """What is at a place now.  In a loop, small parts are kept in order with the stores around them."""
+        """Return the current content of a place. Inside a loop, barriers keep loads of small parts in order with the stores around them."""
         t = self.memory.read(place.location)
         if not place.steps:
             return t
@@ -90,7 +89,9 @@ class Arrays(Walker):
         return found
 
     def _known_cell(self, t: T, place: Place) -> T | None:
-        """A cell that was read or stored before, in another round maybe (``i + 1 - 1``), and not stored into since."""
+        """Return the value of a single element that was loaded or stored before, perhaps in another iteration (``i + 1 - 1``), and not
+        overwritten since; None if it is not known.
+        """
         starts = _cell(place)
         while self.depth and starts is not None:
             for before, found in self.cells.get(t.ir, ()):
@@ -103,7 +104,7 @@ class Arrays(Walker):
         return None
 
     def window(self, t: T, starts: tuple[T, ...], shape: tuple[int, ...]) -> T:
-        """A part of the content of an array, as it is now."""
+        """Load the part of the current content ``t`` that begins at ``starts``, as an array of this shape."""
         found = self.windows.get((t.ir, tuple(s.ir for s in starts), shape))
         if found is None or not is_within(ir.InsertionPoint.current.block, block_of(found.ir)):
             found = self.barrier(slicing.dynamic_slice(t, starts, shape))
@@ -112,7 +113,7 @@ class Arrays(Walker):
         return builder.reshape(found, shape)
 
     def _know(self, t: T, place: Place, found: T) -> None:
-        """This is what a place shows of a content."""
+        """Record that a place of the content ``t`` holds the value ``found``."""
         self.loaded[_seen(t, place)] = found
         starts = _cell(place)
         if starts is not None:
@@ -121,27 +122,29 @@ class Arrays(Walker):
             self.windows[t.ir, tuple(s.ir if isinstance(s, T) else s for s in place.steps[0].starts), (1,) * len(t.shape)] = found
 
     def forget(self, content: Any) -> None:
-        """What is known of a content without having been read of it is no longer so."""
+        """Drop the recorded values of a content: those that were taken from a store and not loaded no longer hold."""
         self.cells.pop(content, None)
         for known in (self.loaded, self.windows):
             for key in [key for key in known if key[0] == content]:
                 del known[key]
 
     def fresh(self, t: T, c_order: bool = False) -> Val:
-        """An array of its own, out of a call whose results are views for other arguments."""
+        """Return an array in memory of its own, for a call whose results are views for other arguments."""
         return Val(Num(ARRAY, t.dtype, t.shape), t.ir, place=Place(Location(t.dtype, t.shape, c_order=c_order)))
 
     def write(self, place: Place, new: T) -> None:
-        """Store into a place all that it shows."""
+        """Overwrite the whole of a place with ``new``."""
         self.stores_into(place)
         location = place.location
         after = place.store(self.memory.read(location), new, self.put)
         self.memory.write(location, after)
         if len(place.steps) == 1 and isinstance(place.steps[0], Box) and new.size == 1:
-            self._know(after, place, new)  # it is read as it was stored
+            self._know(after, place, new)  # a load from there gives the stored value
 
     def stores_into(self, place: Place) -> None:
-        """Note that something is stored into a place, be it nothing or what is there already: NumPy refuses that too, of what is read-only."""
+        """Record that a place is stored into, even if no element is stored or no value changes: NumPy refuses that too if the array is
+        read-only.
+        """
         location = place.location
         if not location.mutable:
             raise NotLowerable("a store into an array that was thought to be left alone")
@@ -150,14 +153,14 @@ class Arrays(Walker):
         self.into.add(location)
 
     def viewed(self, a: Val, step: Step) -> Val:
-        """A view of an array."""
+        """Return the view of an array that ``step`` gives."""
         if isinstance(a, Stored):
             return self.array_at(a.place.then(step))
         t = self._part(tensor(a), step)
         return Val(Num(ARRAY, t.dtype, t.shape), t.ir, roots=view_roots([a]), place=None if a.place is None else a.place.then(step))
 
     def _part(self, t: T, step: Step) -> T:
-        """What a view shows of an array that stays as it is: read once where it is the same element that is asked for again."""
+        """Load the part of an immutable array that a view shows, and reuse an earlier load of the same part."""
         starts = [s for s in step.starts if isinstance(s, T)] if isinstance(step, Box) else []
         if not starts or step.skeleton is None:
             return step.load(t)
@@ -172,7 +175,7 @@ class Arrays(Walker):
         return found
 
     def placed(self, op: Op, found: Operand, args: list[Operand]) -> Operand:
-        """The result of an op, with the place where it is: one of its own, if it is no view."""
+        """Return the result of an op with its place in memory: a location of its own, unless the result is or may be a view."""
         if isinstance(found, Struct) and (found.op is op or _is_made_by(found, op, args)):
             return Struct(found.callee, tuple(self.placed(op, p, args) for p in found.parts), op)
         if isinstance(found, Ragged):
@@ -199,7 +202,7 @@ class Arrays(Walker):
         return self.array_at(place)
 
     def _placed(self, op: Op, found: Ragged, args: list[Operand]) -> Operand:
-        """An array of unknown size in memory of its own, if it is stored into; packed, if it is used elsewhere."""
+        """Put an array of unknown size into a location of its own if it is stored into, and pack it if other blocks use it."""
         if not found.own or isinstance(found.base, Stored) or any(found is a for a in args):
             return found
         t, counts = tensor(found.read()), found.counts
@@ -212,14 +215,14 @@ class Arrays(Walker):
         return Ragged(found.full, self.array_at(place), counts, write=lambda base, new: self.write(base.place, new))
 
     def barrier(self, *xs: T) -> T:
-        """The first of xs, by a call that XLA does not look through and that waits for all of them.
+        """Return the first of ``xs``, passed through a call that XLA does not look into and that waits for all of them.
 
-        In a loop, loads and stores keep their order by it; without it XLA copies whole arrays to be safe.
+        Barriers keep loads and stores in a loop in order; without them, XLA copies whole arrays to be safe.
         """
         return custom_calls.opaque_identity(xs, self.module.body, self.barriers)[0] if self.depth else xs[0]
 
     def put(self, t: T, update: T, starts: tuple[T, ...]) -> T:
-        """The array with the update in it, after what has been read of it here."""
+        """Return the array with the update stored at ``starts``, ordered after the loads from the array in this block."""
         if update.shape == t.shape:
             return update
         if not self.depth and update.size * PIECES >= t.size and (known := numbers([s.ir for s in starts])) is not None:
@@ -235,7 +238,7 @@ class Arrays(Walker):
         return result
 
     def read_within(self, blocks: Sequence[Any], results: Sequence[T]) -> None:
-        """An operation has been made of these blocks: what they read of an array outside is read when its results are there."""
+        """Record that an operation was made of these blocks: their loads from an array outside it are complete when its results are available."""
         result = next((r for r in results if not r.shape), None)
         if result is None:
             return
@@ -244,7 +247,7 @@ class Arrays(Walker):
                 reads.append(result)
 
     def wait_for_reads(self, loop: Any) -> None:
-        """Have a ``while`` that stores into arrays begin when what stands around it has read of them."""
+        """Make a ``while`` that stores into arrays start only after the loads from these arrays in the block around it."""
         block = loop.operation.block
         ends = loop.regions[1].blocks[0].operations[len(loop.regions[1].blocks[0].operations) - 1].operands
         reads: list[T] = []
@@ -253,35 +256,35 @@ class Arrays(Walker):
                 reads += [x for x in self.loads[value] if block_of(x.ir) == block]
         at = next((k for k, v in enumerate(loop.operands) if isinstance(v.type, ir.RankedTensorType) and not v.type.shape), None)
         if reads and at is not None:
-            with ir.InsertionPoint(loop):  # of what dtype it is does not matter to a barrier
+            with ir.InsertionPoint(loop):  # a barrier accepts any dtype
                 loop.operands[at] = self.barrier(T(loop.operands[at], INT64, ()), *dict.fromkeys(reads)).ir
 
     def contiguous(self) -> list[int]:
-        """The arguments of which it was taken for granted that they are in C order."""
+        """Return the numbers of the arguments that were assumed to be in C order."""
         return sorted({loc.owner for loc in self.scope.pinned if isinstance(loc.owner, int) and loc.asked})
 
     def writeable(self) -> list[Any]:
-        """The arguments (by number) and constants that have to be writeable."""
+        """Return the arguments (by number) and constants that have to be writeable."""
         return [loc.owner for loc in self.memory.bottom if loc in self.into and isinstance(loc.owner, int | np.ndarray)]
 
 
 def _seen(t: T, place: Place) -> Any:
-    """What two reads of one content have in common that give the same."""
+    """Return the cache key of a load from a place of ``t``: loads with equal keys give equal values."""
     return t.ir, place.skeleton, tuple(s.ir for s in place.starts)
 
 
 def _cell(place: Place) -> list[Any] | None:
-    """Where a place is that is a single element: numbers, and values of the module."""
+    """Return the indices of a place that is a single element, as numbers and values of the module; None for any other place."""
     box = place.steps[0] if len(place.steps) == 1 else None
     return [s.ir if isinstance(s, T) else s for s in box.starts] if isinstance(box, Box) and set(box.counts) == {1} else None
 
 
 def is_visible(t: T) -> bool:
-    """Is it made here or further out?"""
+    """Is the value defined in the current MLIR block or in one that encloses it?"""
     return is_within(ir.InsertionPoint.current.block, block_of(t.ir))
 
 
-#: Operators that give arrays of their own of the arrays and numbers that compiled code has, whatever was known of these before.
+#: Operators whose results have memory of their own if the operands are the arrays and numbers of compiled code, whatever the engine knew of them.
 _COMPUTING: Final = frozenset((*OPERATORS, operator.matmul))
 
 
@@ -290,24 +293,24 @@ def _may_share(op: Op) -> bool:
 
 
 def _is_of(found: Val, args: Sequence[Operand]) -> bool:
-    """Does a result say that it may share memory with an argument?"""
+    """Do the roots of a result say that it may share memory with an argument?"""
     return any(isinstance(r, Owned) for r in found.roots) or any(isinstance(a, Val) and found.roots & a.roots for a in args)
 
 
 def owned(location: Location) -> Owned:
-    """A location of the caller's, as what the host knows of it."""
+    """Return the Owned root of a location that belongs to the caller, by which the host identifies it."""
     return Owned(location.owner) if isinstance(location.owner, int) else Owned(None, id(location.owner))
 
 
 def _is_made_by(found: Struct, op: Op, args: Sequence[Operand]) -> bool:
-    """Is it a tuple of arrays that a call of NumPy's has made, each for itself?"""
+    """Is the operand a tuple of arrays that a NumPy call has made, each in memory of its own?"""
     if isinstance(op.callee, Function) or any(found is a for a in args) or found.callee is not operations.make_tuple:
         return False
     return str(getattr(op.callee, "__module__", "")).startswith("numpy") and not is_sharing(op)
 
 
 def _arrays_in(operands: Iterable[Operand]) -> Iterator[Operand]:
-    """The arrays among operands and in their lists."""
+    """Yield the arrays and NumPy scalars among the operands and inside their containers."""
     for operand in operands:
         if isinstance(operand, Struct):
             yield from _arrays_in(operand.parts)
@@ -316,7 +319,9 @@ def _arrays_in(operands: Iterable[Operand]) -> Iterator[Operand]:
 
 
 def _picks_first(index: Operand) -> bool:
-    """Do the arrays of an index come before all else in it?  What another dimension is picked of is laid out by what was picked."""
+    """Do the arrays of an index precede all its other items? If not, the memory layout of NumPy's result follows the dimensions that were
+    picked.
+    """
     if isinstance(index, Known):
         items: Sequence[Any] = index.value if is_a(index.value, tuple) else (index.value,)
     else:
@@ -333,7 +338,7 @@ def _is_array(item: Any) -> bool:
     return isinstance(item, Ragged) or (isinstance(item, Struct) and item.callee is not slice)
 
 
-#: What may give new arrays in another order than those have that it is given.
+#: Functions that may return new arrays in another memory order than that of their arguments.
 _OTHER_ORDERS: Final = frozenset({
     np.delete, np.unique, np.apply_along_axis, np.einsum, np.cross, np.histogram2d, np.histogramdd, np.linspace, np.logspace, np.geomspace, np.argwhere,
     np.unravel_index, np.nanpercentile, np.nanquantile,
@@ -341,7 +346,7 @@ _OTHER_ORDERS: Final = frozenset({
 
 
 def _in_order(op: Op, args: Sequence[Operand]) -> bool:
-    """Is the array that a call makes certainly in C order?  It is if those are that it is made of."""
+    """Is the array that a call makes certainly in C order? It is if the arrays that it is made from are, unless the callee may change the order."""
     if str(getattr(op.callee, "__module__", "")).startswith(("numpy.linalg", "numpy.fft")) or any(k == "order" for k, _ in op.kwargs):
         return False
     if is_in(op.callee, _OTHER_ORDERS) or (op.callee is operator.getitem and len(args) == 2 and not _picks_first(args[1])):

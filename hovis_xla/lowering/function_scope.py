@@ -1,4 +1,4 @@
-"""What the lowering of one function keeps for itself, while those that it calls have theirs."""
+"""State of the lowering of one function; each function that it calls has a state of its own."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,14 +14,15 @@ from hovis_xla.emit.values import Operand
 
 @dataclass(slots=True)
 class FunctionScope:
-    """Facts about a function that is written out, and the values of what has been lowered of it."""
+    """Facts about a function that is being lowered, and the operands for its ops and parameters lowered until now."""
 
-    #: its parameters; none of one that is called
+    #: its parameters; empty for a function that is inlined
     arguments: Sequence[Param] = ()
     #: its blocks, in the order in which they are lowered
     order: list[Block] = field(default_factory=list)
     ranges: Ranges = None  # type: ignore[assignment]  # from the beginning of the first function
-    #: the ops whose results or effects anybody wants; all operands; those that are used in other blocks; by block those that leave a loop for it
+    #: the ops that are not dead; all operands; the ops that are used in other blocks; for each block, the values that loops carry out into it;
+    #: and the values that are live at its start
     needed: set[Op] = field(default_factory=set)
     used: set[Any] = field(default_factory=set)
     abroad: set[Op] = field(default_factory=set)
@@ -29,13 +30,14 @@ class FunctionScope:
     live: dict[Block, set[Value]] = field(default_factory=dict)
     #: the arrays that are stored into
     mutable: set[object] = field(default_factory=set)
-    #: the blocks that only exceptions lead to, and what makes the call under a handler raise that is being lowered
+    #: the blocks that are reached by exceptions only; and the conditions, with exception classes, under which the call that is being lowered raises,
+    #: if it is under a handler
     handlers: frozenset[Block] = frozenset()
     catching: list[tuple[T, type[BaseException]]] | None = None
-    #: values by ops and parameters
+    #: the operands, by ops and parameters
     env: dict[object, Operand] = field(default_factory=dict)
-    #: what callers refer to
+    #: the locations that callers refer to
     pinned: set[Location] = field(default_factory=set)
-    #: the ways out: by how the result is put together, and how that is
+    #: the exit blocks, by how the result is put together; and the template of each
     exits: dict[Any, Block] = field(default_factory=dict)
     templates: dict[Block, Template] = field(default_factory=dict)

@@ -1,4 +1,6 @@
-"""What a run does that can be seen, and what it reads that may have changed: by the host in its turn, and by variables that outlive the call."""
+"""Observable effects of a run, and reads of the environment that may have changed: ordered calls of the host, and variables that outlive the
+call.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -27,20 +29,20 @@ from hovis_xla.lowering.operands import Operands, described, is_raised, name_of
 
 
 class Effects(Operands):
-    """The part of a lowering that has the host act in its turn."""
+    """The part of a lowering that has the host perform effects in program order."""
 
     environment: list[tuple[Callable[..., Any], tuple[Any, ...], object]]
     callbacks: list[Callable[..., Any]]
     failures: list[BaseException]
-    #: what a run does that can be seen from outside
+    #: the record of the observable effects of a run
     record: Record
-    #: may an act change what is read of the environment?
+    #: may an act change parts of the environment that the program reads?
     rereads: bool
-    #: variables that outlive the call, by what they are known by
+    #: the locations of variables that outlive the call, by their keys
     outliving: dict[Any, Location]
 
     def act(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op) -> Operand:
-        """A call that the host makes in its turn: of numbers, of what is known, and of containers and texts of these."""
+        """Lower a call that the host makes in program order. Its arguments are numbers, known objects, and containers and texts of these."""
         if isinstance(callee, Kept):
             if kwargs:
                 raise NotLowerable(f"an argument of {name_of(callee)} by a name of which nothing is known")
@@ -58,7 +60,9 @@ class Effects(Operands):
         return Known(None) if found is None or num is None else Val(num, found.ir)
 
     def tree_of_act(self, operand: Operand, leaves: list[Val], callee: Callable[..., Any] | str, lends: bool) -> Any:
-        """How the host puts an operand together; lends: it may be an array, which is a copy, as nobody writes to it."""
+        """Describe how the host builds an operand, and append its XLA values to ``leaves``. ``lends``: it may be an array, passed as a copy, as
+        the callee does not write to it.
+        """
         if isinstance(operand, Struct):
             parts = tuple(self.tree_of_act(p, leaves, callee, lends) for p in operand.parts)
             return "build", operand.callee, parts, operand.op or operand
@@ -80,7 +84,7 @@ class Effects(Operands):
         return "leaf", len(leaves) - 1
 
     def in_turn(self, values: list[T], callback: Callable[..., Any], results: Sequence[Num]) -> list[T]:
-        """Call the host, after everything that was done before; not at all, if the call is to be done again."""
+        """Call the host after all earlier effects; at run time the call is skipped if the program has already bailed out."""
         self.callbacks.append(callback)
         if self.token is None:
             raise NotLowerable("an effect where none was expected")
@@ -99,13 +103,13 @@ class Effects(Operands):
         return [T(r, *k) for r, k in zip(list(made.results)[1:], kinds, strict=True)]
 
     def outlives(self, key: Any, variable: Variable, value: Any) -> None:
-        """A variable that outlives the call, of which the program is given what it holds."""
+        """Register a variable that outlives the call; ``value`` is the input of the program with its initial content."""
         num = variable.num
         location = self.outliving[key] = Location(num.dtype, (), True, owner=variable)
         self.memory.bottom[location] = T(value, num.dtype, ())
 
     def of_outliving(self, callee: Callable[..., Any], args: list[Operand]) -> Operand | None:
-        """A read of such a variable, or a store into it."""
+        """Lower a read of a variable that outlives the call, or a store into it; return None if the call is about no such variable."""
         location = self.outliving.get(persistent_scalars.key_of(callee, [a.value if isinstance(a, Known) else None for a in args]))
         if location is None:
             return None
@@ -118,9 +122,9 @@ class Effects(Operands):
         return Known(None)
 
     def reread(self, callee: Callable[..., Any], args: list[Operand]) -> Operand:
-        """A global or cell that is read again after a call that could have changed it.
+        """Return the value of a global or cell that is read again after a call that could have changed it.
 
-        What it holds now is taken for granted, and checked at every call, or, behind an act, at that place.
+        Its present value is assumed; this is checked at every call or, after an act, at this point of the program.
         """
         values = [a.value for a in args if isinstance(a, Known)]
         if len(values) < len(args):

@@ -1,8 +1,8 @@
-"""From a Function to a StableHLO module.
+"""Lowering of a Function to a StableHLO module.
 
-A :class:`Lowering` walks the control flow (``control_flow.Walker``) of a Function and of those that it calls; what an op gives
-is looked up (``op_lowering.Calls``), and it is left by templates of results (``results.Results``).  Here is what a function keeps
-for itself, and what the module returns.
+A :class:`Lowering` walks the control flow (``control_flow.Walker``) of a Function and of those that it calls.  Ops are lowered by
+tables of callees (``op_lowering.Calls``), exits by templates of results (``results.Results``).  This file holds the state of the
+lowering, enters and leaves functions, and emits what the module returns.
 """
 
 import os
@@ -60,18 +60,18 @@ from hovis_xla.ops.memory.tapes import Reel, reels
 NO_SLOTS: Final[Mapping[int, int]] = {}
 NO_ITEMS: Final[Mapping[Op, Item]] = {}
 
-#: Residual functions are written out where they are called, this deep.
+#: Calls of residual functions are inlined up to this depth.
 INLINE_DEPTH: Final = 16
 
 
 class Lowering(Results):
-    """One module.  Rows use its methods :meth:`bail_if`, :meth:`val` and :meth:`number`."""
+    """The lowering of one module. Rows use its methods :meth:`bail_if`, :meth:`val` and :meth:`number`."""
 
     def __init__(self, may_narrow: bool = False, ordered: bool = False, bounded: bool = False) -> None:
         self.ordered = ordered
-        #: where is counted how much fuel is left, if there is a bound to that
+        #: the location that holds the remaining fuel, if the run time is limited
         self.fuel = compile_budget.tank() if bounded else None
-        #: may ints that are passed be taken to be small? are they?
+        #: may the lowering assume that ints that are passed are small? does it?
         self.may_narrow = may_narrow
         self.narrow = False
         self.bail: T | None = None
@@ -80,7 +80,7 @@ class Lowering(Results):
         self.acted = False
         self.constants: dict[int, tuple[np.ndarray[Any, Any], Val]] = {}
         self.callbacks: list[Callable[..., Any]] = []
-        #: ops that the host does, and how many the program does itself
+        #: the ops that the host executes; and the number of those that the program executes itself
         self.hosted: list[Op | None] = []
         self.worked = 0
         self.failures: list[BaseException] = []
@@ -91,10 +91,10 @@ class Lowering(Results):
         self.module: Any = None
         self.barriers: dict[str, str] = {}
         self.loads: dict[Any, list[T]] = {}
-        #: what each store was made of: the array before it, the update, where
+        #: for the array after each store: the array before it, the update, the starts
         self.stored = {}
         self.given_up = []
-        #: what a run does that can be seen from outside
+        #: the record of the observable effects of a run
         self.record = Record()
         self.rereads = False
         self.texts = False
@@ -106,28 +106,28 @@ class Lowering(Results):
         self.cells = {}
         self.windows: dict[Any, T] = {}
         self.parts_read = {}
-        #: parts of arrays by their bounds (``ops/ragged/ragged_arrays``), and bounds that have been clipped to a size, with what that gave
+        #: parts of arrays by their bounds (``ops/ragged/ragged_arrays``); and bounds that have been clipped to a size, with the results
         self.parts: dict[Any, Ragged] = {}
         self.clipped: dict[Any, tuple[tuple[T, T], ...]] = {}
-        #: numbers of elements that are known at run time only: how wide what they count is, and what of it counts
+        #: for numbers of elements that are known at run time only: the padded size of the axis, and the extent of the elements that count
         self.measured: dict[Any, tuple[int, T]] = {}
         #: index arrays that have been found to be in range of a size, from the front
         self.in_range_already: dict[Any, T] = {}
         self.scope = FunctionScope()
-        #: tapes by the ops that make them, and what is known of them where they are written to (``ops/memory/tapes``)
+        #: the reels of tapes, by the ops that make them; and for ops on tapes, the reel, or None if the length is known (``ops/memory/tapes``)
         self.reels: dict[Op, Reel] = {}
         self.taped: dict[Op, Reel | None] = {}
-        #: lists that grow, by the ops that make them
+        #: the growable lists, by the ops that make them
         self.listings: dict[Op, Listing] = {}
         self.mutable_constants: set[object] = set()
         self.apart: list[tuple[Any, Any]] = []
-        #: variables that outlive the call, by what they are known by
+        #: the locations of variables that outlive the call, by their keys
         self.outliving = {}
 
     # --------------------------------------------------------------------------------------------- functions
 
     def function(self, function: Function, args: list[Operand]) -> Any:
-        """Emit the body of a function; the Arrival at its exits."""
+        """Emit the body of a function and return the Arrival at its exits."""
         if function in self.active or len(self.active) >= INLINE_DEPTH:
             raise NotLowerable(f"{function.name} is recursive", function.location)
         if function.is_generator:
@@ -164,7 +164,7 @@ class Lowering(Results):
         return arrival
 
     def _ranges(self, function: Function, given: "list[Interval | None]") -> Ranges:
-        """What the integers can be; those that are passed are taken to be small, if that proves something."""
+        """Compute the ranges of the integers. Integer arguments are assumed to be small if more ops can then be proved to stay within 64 bits."""
         found = Ranges(function, given)
         if self.narrow or len(self.active) > 1 or not self.may_narrow or not found.unproven():
             return found
@@ -180,10 +180,10 @@ class Lowering(Results):
         return lower_loop(self, start, region, until)
 
     def inline(self, function: Function, args: list[Operand]) -> Operand:
-        """What a call of a residual Function gives: it is written out here."""
+        """Inline a call of a residual Function and return its result."""
         arrival = self.function(function, args)
         if not arrival.entries:
-            return Known(None)  # it always gives up
+            return Known(None)  # it always bails out
         found = [rebuild(template.tree, [cast(Operand, s) for s in slots], {}) for template, slots in self.found]
         if len(found) == 1:
             return found[0]
@@ -193,7 +193,7 @@ class Lowering(Results):
 
 
 def control_start(function: Function, args: list[Operand]) -> Arrival:
-    """The Arrival at the function's entry."""
+    """Return the Arrival at the function's entry."""
     return Arrival([(function.blocks[0], list(args))])
 
 
@@ -201,13 +201,13 @@ def lower(
     function: Function, args: list["Num | Known"], may_narrow: bool = False, slots: Mapping[int, int] = NO_SLOTS, ordered: bool = False, bounded: bool = False,
     seen: Mapping[Op, Item] = NO_ITEMS,
 ) -> Lowered:
-    """The module of a function (``shaped``) whose parameters are these.
+    """Lower a function (already ``shaped``) to a module; ``args`` says what each parameter is.
 
-    may_narrow   it may be for small ints only (``Lowered.narrow``)
-    slots        how long its tapes are, by their numbers, where that is not known (``Lowered.tapes``)
-    ordered      it is refused if NumPy's results might not be in C order, in which XLA's are
-    bounded      it is to give up where nobody knows how long it takes, and it takes long (``compile_budget``)
-    seen         what is in lists that grow, where types do not tell (``growable_lists``)
+    may_narrow   the module may be for small ints only (``Lowered.narrow``)
+    slots        the lengths of tapes whose length is not known otherwise, by the numbers of the tapes (``Lowered.tapes``)
+    ordered      the Function is refused if NumPy's results might not be in C order, in which XLA's are
+    bounded      the program bails out if its run time is unknown beforehand and turns out to be long (``compile_budget``)
+    seen         the items of growable lists, where types do not tell them (``growable_lists``)
     """
     with context(), ir.Location.unknown(context()):
         module = ir.Module.create()
@@ -223,7 +223,7 @@ def lower(
                 interrupts.let_through(error)
                 if os.environ.get("HOVIS_DEBUG"):
                     raise
-                # a mistake of the compiler's: the user's function is not to fail for it
+                # a bug of the compiler; the user's function must not fail because of it
                 raise NotLowerable(f"{function.name}: {type(error).__name__}: {error}") from error
     return lower(function, args, may_narrow, slots, ordered, bounded, known)
 
@@ -280,7 +280,9 @@ def _all_ops(function: Function) -> Any:
 
 
 def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list[Num]) -> Lowered:
-    """The outputs: the flag, the choice of template, then the leaves of each template."""
+    """Emit the outputs (the bailout flag, the choice of template, arrays and variables that changed, the leaves of each template) and return the
+    Lowered.
+    """
     if not arrival.entries:
         raise lowering.reasons[0] if lowering.reasons else NotLowerable("it always raises")
     host_callbacks.only_hosted(lowering.worked, lowering.hosted)

@@ -1,7 +1,8 @@
-"""What a call gives: looked up in :data:`ROWS`, folded, made by the host, or done by the host in its turn.
+"""Lowering of calls: by the row of the callee in :data:`ROWS`, by constant folding, or by a call of the host, in program order if it has
+effects.
 
-Values carry exact types of their own (``values.Num``); what the engine knew is only checked against.  Whatever has no row,
-or is no number where one is needed, raises :class:`NotLowerable`.
+Values carry exact types of their own (``values.Num``); the types that the engine inferred are only compared with them.  A callee
+without a row, or an operand that is no number where one is needed, raises :class:`NotLowerable`.
 """
 
 import functools
@@ -70,17 +71,17 @@ BUILDERS: Final = frozenset({operations.make_tuple, operations.make_list, operat
 
 
 class Calls(Effects):
-    """The part of a lowering that looks up callees.  Rows use its methods :meth:`bail_if`, :meth:`val` and :meth:`number`."""
+    """The part of a lowering that dispatches on callees. Rows use its methods :meth:`bail_if`, :meth:`val` and :meth:`number`."""
 
-    #: ops that the host does, and how many the program does itself
+    #: the ops that the host executes; and the number of those that the program executes itself
     hosted: list[Op | None]
     worked: int
-    #: lists that grow, by the ops that make them
+    #: the growable lists, by the ops that make them
     listings: dict[Op, Listing]
 
     @abstractmethod
     def inline(self, function: Function, args: list[Operand]) -> Operand:
-        """What a call of a residual Function gives."""
+        """Inline a call of a residual Function and return its result."""
 
     # --------------------------------------------------------------------------------------------- ops
 
@@ -120,7 +121,7 @@ class Calls(Effects):
         return self.call(callee, args, kwargs, op)
 
     def _of_known(self, callee: Operand, args: list[Operand], kwargs: dict[str, Operand], op: Op) -> Operand:
-        """A call of something that was looked up here."""
+        """Lower a call whose callee is an operand: a bound method or a known callable."""
         if isinstance(callee, Bound):
             return self.call(callee.method, [callee.instance, *args], kwargs, op)
         if isinstance(callee, Known) and callable(callee.value):
@@ -128,7 +129,7 @@ class Calls(Effects):
         raise NotLowerable("a call of something that is not known")
 
     def call(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None = None) -> Operand:
-        """What a call gives: by the first rule that it is a matter of, or computed."""
+        """Return the result of a call, by the first rule that applies to it, or else computed from arrays and numbers."""
         for rule in _RULES:
             found = rule(self, callee, args, kwargs, op)
             if found is not None:
@@ -187,7 +188,7 @@ class Calls(Effects):
         return self._fold(callee, args, kwargs)
 
     def _computed(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand:
-        """What a call of arrays and numbers gives: by their shapes, as a view, or by its row."""
+        """Lower a call on arrays and numbers: as one on arrays of unknown size, as a view, by its row, or by a call of the host."""
         if ragged_arrays.concerns(args, kwargs) and callee not in _BY_PART:
             return ragged_arrays.call(self, callee, args, kwargs)
         sized = ragged_creation.shaped(self, callee, args, kwargs)
@@ -212,7 +213,7 @@ class Calls(Effects):
         return found
 
     def _as_arrays(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand]) -> tuple[list[Operand], dict[str, Operand]]:
-        """The arguments, with arrays for the ranges, tuples and lists that NumPy makes arrays of itself."""
+        """Return the arguments, with arrays in place of the ranges, tuples and lists that NumPy converts to arrays itself."""
         if not any(map(_is_sequence, (*args, *kwargs.values()))):
             return args, kwargs
         found, named, numeric = list(args), dict(kwargs), _of_numpy(callee)
@@ -228,14 +229,14 @@ class Calls(Effects):
         return found, named
 
     def _array_of(self, operand: Operand) -> Operand:
-        """An array in the place of a tuple or a list of numbers."""
+        """Convert a tuple or list of numbers to an array; return any other operand as it is."""
         if not (isinstance(operand, Struct) and operand.callee in sequences.SEQUENCES and operand.parts):
             return operand
         made, _ = self._by_row(np.array, [operand], {})
         return operand if made is None else made
 
     def _by_row(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand]) -> tuple[Operand | None, NotLowerable | None]:
-        """What the row of a callee gives, or why it does not."""
+        """Return the result that the row of a callee gives, or None and the reason why it gives none (None if no row applies)."""
         row = _lookup(ROWS, callee) or _offered(callee)
         if row is None or not _binds(row, len(args), tuple(kwargs)):
             return None, None
@@ -245,13 +246,13 @@ class Calls(Effects):
             return None, reason
 
     def _both_ways(self, k: int, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand:
-        """A call with a number that is Python's or NumPy's: done as each, and what differs is selected."""
+        """Lower a call on a number that is Python's or NumPy's: lower it for each, and select between the results where they differ."""
         value = cast(Val, args[k])
         tag, outer, in_range = T(value.tag, BOOL, ()), self.bail, self.in_range_already
         found: list[Operand] = []
         bails: list[T | None] = []
         for kind in (PYTHON, SCALAR):
-            self.bail, self.in_range_already = None, dict(in_range)  # what one of them has looked at, the other has not
+            self.bail, self.in_range_already = None, dict(in_range)  # indices that one of them has checked, the other has not
             plain = Val(Num(kind, value.num.dtype), value.ir)
             found.append(self.call(callee, [*args[:k], plain, *args[k + 1 :]], kwargs, op))
             bails.append(self.bail)
@@ -262,7 +263,7 @@ class Calls(Effects):
         return self.pick(tag, found[1], found[0])
 
     def pick(self, tag: T, scalar: Operand, python: Operand) -> Operand:
-        """One of two numbers, the first one where it holds."""
+        """Select one of two numbers at run time: ``scalar`` where ``tag`` holds, else ``python``."""
         if same_slot(python, scalar):
             return python
         if isinstance(python, Ragged) and isinstance(scalar, Ragged):
@@ -282,7 +283,9 @@ class Calls(Effects):
         return Val(num, value, builder.select(tag, T(b.tag, BOOL, ()), T(a.tag, BOOL, ())).ir)
 
     def _fold(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand]) -> Operand | None:
-        """Calls on constants that have become known only here: a shape, and what is computed from it."""
+        """Fold a call whose arguments became constants only during lowering, for example a shape and numbers computed from it; None if it can't
+        be folded.
+        """
         values = [a.value for a in args if isinstance(a, Known)]
         if len(values) < len(args) or kwargs or not _is_foldable(callee) or not all(map(_constant, values)):
             return None
@@ -304,11 +307,11 @@ class Calls(Effects):
 
 
 def _is_sequence(operand: Operand) -> bool:
-    """A tuple or a list that is put together here, or a range?"""
+    """Is the operand a tuple or list that is built here, or a known range?"""
     return (isinstance(operand, Struct) and operand.callee in sequences.SEQUENCES) or (isinstance(operand, Known) and type(operand.value) is range)
 
 
-#: What a call may be a matter of, before it is computed, in this order.
+#: The rules that are tried for a call, in this order, before it is computed.
 _RULES: Final = (
     Calls._of_scalar_that_lasts, Calls._of_environment, Calls._of_act, Calls._of_text, Calls._of_either_number, Calls._of_one_of_several,
     Calls._of_container, Calls._of_exception, Calls._of_constants,
@@ -316,7 +319,7 @@ _RULES: Final = (
 
 
 def _as_it_is(operand: Operand) -> Operand:
-    """An operand that later stores do not change."""
+    """Return the operand with its current content, which later stores do not change."""
     if isinstance(operand, Stored):
         return Val(operand.num, operand.ir)
     if isinstance(operand, Struct):
@@ -325,7 +328,7 @@ def _as_it_is(operand: Operand) -> Operand:
 
 
 def _offered(callee: object) -> Any:
-    """The row of a primitive of a third party that says what it is in NumPy."""
+    """Return the row of a third-party primitive that is defined in terms of NumPy, or None."""
     written = _lookup(LOWERINGS, callee)
     return None if written is None else row_of(written)
 
@@ -339,7 +342,7 @@ def _lookup(table: dict[Any, Any], key: object) -> Any:
 
 @once
 def _binds(row: Any, count: int, names: tuple[str, ...]) -> bool:
-    """Does the row take so many arguments, and these by name?"""
+    """Does the row accept ``count`` positional arguments and keyword arguments with these names?"""
     try:
         inspect.signature(row).bind(None, *range(count), **dict.fromkeys(names))
     except TypeError:
@@ -354,7 +357,7 @@ def _is_foldable(callee: object) -> bool:
         return False
 
 
-#: Rows that know of parts of unknown size themselves.
+#: Callees whose rows handle arrays of unknown size themselves.
 _BY_PART: Final = frozenset({operator.getitem, operator.setitem, np.ufunc.at, scatter, operations.drop})
 _IN_PLACE: Final[dict[Any, bool]] = dict.fromkeys(IN_PLACE, True)
 
@@ -374,12 +377,12 @@ def _constant(value: object) -> bool:
 
 
 def _holds_number(operand: Operand) -> bool:
-    """Is it a number of Python's that is not known (an int, or what has become of one), or is there one in it?"""
+    """Is the operand, or a part of it, an unknown Python number: an int, or a float that may have been computed from one?"""
     if isinstance(operand, Struct | OneOf):
         return any(map(_holds_number, operand.parts if isinstance(operand, Struct) else operand.members))
     return isinstance(operand, Val) and operand.num.kind in (PYTHON, EITHER) and operand.num.dtype.kind in "if"
 
 
 def _of_numpy(callee: Any) -> bool:
-    """Is it a function of NumPy's, or a method of an array?"""
+    """Is the callee a function of NumPy or a method of an array?"""
     return (getattr(callee, "__module__", None) or getattr(getattr(callee, "__objclass__", None), "__module__", None) or "").partition(".")[0] == "numpy"

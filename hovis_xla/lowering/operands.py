@@ -1,4 +1,4 @@
-"""Operands of what is lowered: as values of XLA, as truths, as intervals; what makes a call give up; and how errors name them."""
+"""Operands during lowering: as XLA values, as conditions, as intervals; conditions on which a call bails out; and names for error messages."""
 
 import operator
 from abc import abstractmethod
@@ -22,13 +22,13 @@ from hovis_xla.lowering.array_values import Arrays
 
 
 class Operands(Arrays):
-    """The part of a lowering that knows what an operand is, and where a call is given up."""
+    """The part of a lowering that interprets operands and emits bailouts."""
 
     op: Op | None
 
     @abstractmethod
     def call(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None = None) -> Operand:
-        """What a call gives."""
+        """Return the result of a call."""
 
     def operand(self, value: IrOperand) -> Operand:
         if isinstance(value, Const):
@@ -48,7 +48,7 @@ class Operands(Arrays):
         raise NotLowerable("a test of something that is no truth", self.op.location if self.op else None)
 
     def val(self, operand: Operand) -> Val:
-        """An operand as an XLA value; arrays that are constants are read at every call."""
+        """Return an operand as an XLA value; arrays that are constants are read at every call."""
         if isinstance(operand, Val):
             return operand
         if isinstance(operand, Known):
@@ -63,13 +63,13 @@ class Operands(Arrays):
         raise NotLowerable(f"a number is wanted where there is {described(operand)}")
 
     def number(self, operand: Operand, num: Num) -> T:
-        """An operand as a tensor of just this kind."""
+        """Return an operand as a tensor; its Num must be exactly ``num``."""
         value = self.val(operand)
         assert value.num == num, (value.num, num)
         return tensor(value)
 
     def interval(self, operand: Operand) -> "Interval | None":
-        """What an integer operand of the current operation can be; None, if it is no integer."""
+        """Return the interval of an integer operand of the current operation, or None if it is no integer."""
         if isinstance(operand, Known):
             return limits_of(operand.value)
         if not isinstance(operand, Val) or operand.num.shape:
@@ -85,7 +85,7 @@ class Operands(Arrays):
         return limits(Type(operand.num.dtype.type)) if operand.num.dtype.kind in "biu" else None
 
     def _operands(self) -> "list[Op | Param]":
-        """The values that the current operation is given, those in a tuple and in slices as well."""
+        """Collect the values that the current operation takes, including those inside tuples and slices."""
         todo = list(self.op.args) if self.op is not None and self.op in self.scope.ranges.home else []
         found: list[Op | Param] = []
         while todo:
@@ -96,14 +96,14 @@ class Operands(Arrays):
                 found.append(value)
         return found
 
-    # --------------------------------------------------------------------------------------------- giving up
+    # --------------------------------------------------------------------------------------------- bailing out
 
     def bail_if(self, condition: T) -> None:
-        """Where condition holds, the call is done again by Python."""
+        """Bail out where the condition holds: Python does the call again."""
         self.bail = condition if self.bail is None else builder.or_(self.bail, condition)
 
     def raise_if(self, condition: T, cls: type[BaseException]) -> None:
-        """Where condition holds, the original raises: caught by a handler that is compiled, or done again by Python."""
+        """Handle a condition on which the original raises ``cls``: go to the compiled handler, or bail out if there is none."""
         if self.scope.catching is None:
             self.bail_if(condition)
         else:
@@ -113,10 +113,10 @@ class Operands(Arrays):
         self.bail_if(builder.constant(True))
 
     def in_range(self, callee: Callable[..., Any]) -> bool:
-        """Is the result of the current op, if that is this one on Ints, certainly within 64 bits?"""
+        """Is the result of the current op certainly within 64 bits, if the op is this callee on Ints?"""
         if self.op is None or self.op not in self.scope.ranges.home:
             return False
-        # the products that make up a power are no larger than it can be
+        # the products from which a power is computed stay within the range of the power
         mine = RESULTS.get(self.op.callee) in (RESULTS[callee], RESULTS[operator.pow] if callee is operator.mul else None)
         return mine and self.scope.ranges.has_room(self.op)
 
@@ -134,7 +134,7 @@ def name_of(callee: object) -> str:
 
 
 def where_called(op: Op) -> str:
-    """What is called, and where."""
+    """Describe the callee of an op and its place in the source."""
     at = op.location
     return name_of(op.callee) if at is None else f"{name_of(op.callee)} ({at.file}:{at.line})"
 
@@ -151,7 +151,7 @@ def described(operand: Operand) -> str:
 
 
 def as_told(told: AbstractValue, found: Operand) -> None:
-    """Refuse a result of another dtype or class than the library has found for the op: NumPy itself was asked there."""
+    """Raise NotLowerable if a result has another dtype or class than the library found for the op: there, NumPy itself was asked."""
     if isinstance(found, Struct) and isinstance(told, Partial) and len(told.parts) == len(found.parts):
         for part, operand in zip(told.parts, found.parts, strict=True):
             as_told(part, operand)
@@ -162,5 +162,5 @@ def as_told(told: AbstractValue, found: Operand) -> None:
 
 
 def _facets(kind: Type) -> tuple[object, ...]:
-    """What is known of a value, but for the order of an array in memory."""
+    """Return the properties of a type that are compared: all that is known, except the memory order of an array."""
     return (kind.cls, kind.dtype, kind.rank) if isinstance(kind, Array) else (kind.cls,)

@@ -1,7 +1,7 @@
-"""The passes that a Function goes through on its way to XLA, and then its module, by name and in order.
+"""The pass pipeline on the way to XLA: passes over a Function, then over its StableHLO module, by name and in order.
 
-They are run as hovis's own are (``hovis.passes.pass_runner``), and with HOVIS_VERIFY=1 under verifiers: Functions under hovis's, StableHLO
-under MLIR's.
+They run as hovis's own passes do (``hovis.passes.pass_runner``).  With HOVIS_VERIFY=1, verifiers check the results: hovis's the Functions,
+MLIR's the StableHLO.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ from hovis_xla.prepare.strided_stores import scalarize_strided_stores
 from hovis_xla.prepare.tail_recursion import eliminate_tail_recursion
 
 Stage = Callable[[Function], Function]
-#: Rewrites a module.
+#: A pass that rewrites a module.
 Rewriting = Callable[..., Any]
 
 
@@ -42,38 +42,38 @@ Rewriting = Callable[..., Any]
 def delay_polls(function: Function) -> Function:
     """Eliminate polls for signals that may be delivered later.
 
-    The function without looks for signals where Ctrl-C may as well be heard of in the end: a compiled loop is not interrupted, nor is a call.
+    Polls are removed where Ctrl-C may as well be noticed at the end: neither a compiled loop nor a call is interrupted.
     """
     function = complete_calls(function)
     return pipeline.run(poll_delay(function), "clean") if any(map(polling, callees(function))) else function
 
 
 def complete_calls(function: Function) -> Function:
-    """Let calls that cannot raise complete without a look for signals."""
+    """Let calls that cannot raise complete without polling for signals."""
     interrupted = any(op.effect & Effect.INTERRUPTED for one in callees(function) for op in one.ops())
     return pipeline.run(call_completion(function), "clean") if interrupted else function
 
 
-#: Loops and values become as they are lowered.
+#: Passes that bring loops and values into the form that is lowered.
 SHAPING: Final[Sequence[Stage]] = (
     delay_polls, scalarize_strided_stores, eliminate_tail_recursion, thread_iterator_ends, merge_lockstep_iterators, unpeel,
     split_shared_headers, unpeel, merge_exit_conditions, predicate_overflow, pair_floats,
 )  # fmt: skip
-#: Loops of a function so shaped do several iterations at a time.
+#: Passes that unroll the loops of a shaped function.
 IN_ROUNDS: Final[Sequence[Stage]] = (unroll_while, unroll_counted)
-#: Of each function where it is lowered.
+#: Passes over each function at the start of its lowering.
 LEADING: Final[Sequence[Stage]] = (convert_exception_edges, prune_raising_paths)
 
-#: Of a module that is compiled in full, if it has loops.
+#: Passes over a module that is compiled in full, if it has loops.
 OF_LOOPS: Final[Sequence[Rewriting]] = (
     cancel_reshapes, loop_distribution.distribute_loops, read_before_write.order_reads_before_writes, scalar_load_hoisting.hoist_scalar_loads,
 )  # fmt: skip
-#: All of a module.
+#: All passes over modules.
 OF_MODULES: Final[Sequence[Rewriting]] = (select_partially, *OF_LOOPS, dot_layout.assign_dot_layouts, licm.hoist_invariants, split_chains)
 
 
 def through(stages: Sequence[Stage], function: Function) -> Function:
-    """The function after these passes; the very same, if none changes it."""
+    """Run the passes over a function; return the same object if no pass changes it."""
     check = checking()
     with driver.keeping():
         for stage in stages:
@@ -83,7 +83,7 @@ def through(stages: Sequence[Stage], function: Function) -> Function:
 
 
 def rewrite(act: Rewriting, module: Module, *more: Any) -> Any:
-    """Let a pass rewrite a module; what it says of it."""
+    """Run a pass that rewrites a module, and return the result of the pass."""
     return run_pass(act.__name__, lambda one: act(one, *more), module, checking(verify_module))
 
 
@@ -96,12 +96,12 @@ def verify_module(module: Module) -> None:
 
 
 def shaped(function: Function) -> Function:
-    """The function with loops and values as they are lowered."""
+    """Return the function with its loops and values in the form that is lowered."""
     return through(SHAPING, function)
 
 
 def in_rounds(function: Function) -> Function:
-    """A shaped function, its loops doing several rounds at a time: more to lower and to compile, and less to run; the very same, if none does."""
+    """Unroll the loops of a shaped function: more code to lower and to compile, and less to run. Returns the same object if no loop is unrolled."""
     return through(IN_ROUNDS, function)
 
 

@@ -1,4 +1,4 @@
-"""How results are put together on the host: by templates of their leaves; which leaves are one object, and where each comes from."""
+"""Results of a function: templates by which the host builds them from leaves, the identity of leaves, and the source of each leaf."""
 
 from collections.abc import Callable
 from typing import Any
@@ -45,9 +45,9 @@ from hovis_xla.prepare.pad_function import clipped
 
 
 class Results(Calls):
-    """The part of a lowering that leaves a function: by one exit for each way in which a result is put together."""
+    """The part of a lowering that emits the exits of a function: one for each way in which a result is put together."""
 
-    #: arrays of unknown size that are results, by what they are cut out of
+    #: for each array of unknown size in the result: the operand by which the host cuts it to its size
     cuts: dict[Ragged, Struct]
     active: list[Function]
     ordered: bool
@@ -57,7 +57,7 @@ class Results(Calls):
         return block in self.scope.templates
 
     def leave(self, terminator: Return) -> tuple[Block, list[Slot]]:
-        """The exit that a return goes to: one for each way in which the result is put together."""
+        """Return the exit that a return goes to, with the leaves; there is one exit for each way in which the result is put together."""
         leaves: list[Val] = []
         self.cuts = {}
         tree = self._tree(self.operand(terminator.value), leaves, {}, terminator.location)
@@ -99,7 +99,7 @@ class Results(Calls):
         raise NotLowerable("a method of an array, or an exception, is returned", location)
 
     def _cut(self, array: Ragged, leaves: list[Val], built: dict[object, int], location: Site | None) -> Any:
-        """An array of unknown size: the host cuts it off where it ends."""
+        """Describe a result that is an array of unknown size: the host cuts it to its size."""
         if not array.own and len(self.active) > 1:
             raise ShapeUnknown("a part of an array whose size is known at run time only is returned", location)
         if array not in self.cuts:
@@ -110,7 +110,7 @@ class Results(Calls):
         return self._tree(self.cuts[array], leaves, built, location)
 
     def _builder(self, callee: Callable[..., Any], location: Site | None) -> Callable[..., Any]:
-        """What makes a part of the result on the host."""
+        """Return the callable that builds a part of the result on the host."""
         if callee in BUILDERS or isinstance(callee, Listing | AsTuple) or (isinstance(callee, type) and callee is not str):
             return callee
         self.texts = True
@@ -119,7 +119,7 @@ class Results(Calls):
         return safely(callee)
 
     def _leaf(self, value: Val, leaves: list[Val], location: Site | None) -> Any:
-        """A number or an array of the result: what is one object in the original stays one."""
+        """Add a number or an array to the leaves of the result; leaves that are one object in the original stay one."""
         for k, leaf in enumerate(leaves):
             if leaf is value or same_object(leaf, value):
                 return "leaf", k
@@ -129,13 +129,14 @@ class Results(Calls):
         return "leaf", len(leaves) - 1
 
     def owners(self, slots: list[Slot], location: Site | None) -> tuple[frozenset[Owned], ...]:
-        """Of which inputs each leaf may be the very object; refuses results that may be views of something else.
+        """Return, for each leaf, the inputs with which it may be identical. Raises NotLowerable for a result that may be a view of another
+        array.
 
-        One that may *be* an argument (``x`` after a loop that may run no times) is found out by the host: if its bits are
-        those of the argument, Python does the call.
+        Whether a leaf *is* an argument (as ``x`` may be after a loop that may run no iteration), the host finds out: if its bits
+        are those of the argument, Python does the call.
         """
         found: list[frozenset[Owned]] = []
-        # views that are no places yet may be of arrays that are
+        # views without a place may be views of arrays that have one
         seen: set[object] = {r for s in slots if isinstance(s, Val) and s.num.kind == ARRAY and s.place is not None for r in s.roots}
         for slot in slots:
             roots = slot.roots if isinstance(slot, Val) and slot.num.kind == ARRAY and slot.place is None else frozenset[object]()
@@ -149,31 +150,31 @@ class Results(Calls):
 
 
 def _in_order(value: Val) -> bool:
-    """Are its elements certainly in memory as XLA gives them?"""
+    """Are the elements of the array certainly in C order in memory, as XLA gives them?"""
     shape = value.num.shape
     return len(shape) < 2 or (value.place is not None and bool(is_contiguous(value.place, shape)))
 
 
 def owner_key(value: Val) -> object:
-    """Whose array a leaf is, where it is the caller's, and which part of it."""
+    """Return which array of the caller a leaf belongs to and which part of it, or None if it belongs to none."""
     owner = value.place.location.owner if value.num.kind == ARRAY and value.place is not None else None
     return None if owner is None else (owner if isinstance(owner, int) else ("constant", id(owner)), value.place.skeleton)
 
 
 def same_object(a: Val, b: Val) -> bool:
-    """Are two leaves one object in the original?"""
+    """Are two leaves one object in the original program?"""
     if a.num != b.num or a.num.kind == EITHER:
         return False
     if a.num.kind != ARRAY:
         return bool(a.ir == b.ir)
     if a.place is None or b.place is None or a.place.location is not b.place.location:
         return False
-    # the steps of a view are made once for each object
+    # each view object has steps of its own
     return (a.place.own and b.place.own) or (bool(a.place.steps) and a.place.steps is b.place.steps)
 
 
 def rebuild(tree: Any, slots: list[Operand], built: dict[int, Operand]) -> Operand:
-    """The operand that an inlined call gives."""
+    """Rebuild the result of an inlined call as an operand, from its tree and the leaves in ``slots``."""
     if tree[0] == "leaf":
         leaf: int = tree[1]
         return slots[leaf]
@@ -196,7 +197,7 @@ def rebuild(tree: Any, slots: list[Operand], built: dict[int, Operand]) -> Opera
 
 
 def settled(slot: Slot) -> Slot:
-    """A leaf for which several returns bring several arrays: the one that it is."""
+    """Return a leaf as one value: if several returns give different arrays for it, select among them."""
     if not isinstance(slot, OneOf):
         return slot
     if any(isinstance(m, Val) and m.place is not None and m.place.location.owner is not None for m in slot.members):
@@ -205,9 +206,9 @@ def settled(slot: Slot) -> Slot:
 
 
 def sources_of(slots: list[Slot], template: Template) -> tuple[tuple[Any, ...], list[tuple[Num, Any]]]:
-    """Where each leaf of a result comes from, and the outputs that are needed for it.
+    """Return the source of each leaf of a result, and the outputs that the sources need.
 
-    ("out", output), or ("view", owner or output of the array, place, outputs of its starts).
+    A source is ("out", output), or ("view", owner or output of the array, place, outputs of its starts).
     """
     outputs: list[tuple[Num, Any]] = []
     bases: dict[Location, Any] = {}
@@ -222,7 +223,7 @@ def sources_of(slots: list[Slot], template: Template) -> tuple[tuple[Any, ...], 
         whole = next((s for s in slots if isinstance(s, Val) and s.place is not None and s.place.location is location and s.place.own), None)
         if whole is None:
             part = next((s for s in slots if isinstance(s, Stored) and s.place.location is location), None)
-            if part is not None:  # nobody has the array itself, but what is in it
+            if part is not None:  # the array itself is no leaf, but a view of it can read its content
                 return "out", out(Num(ARRAY, location.dtype, location.shape), part.read(Place(location)))
             raise NotLowerable("several views of one array are returned, and not that array", template.location)
         return "out", out(whole.num, whole.ir)

@@ -1,7 +1,7 @@
-"""What each callable is in XLA: rows ``callable: lowering``.
+"""The table of lowerings of callables to XLA: rows ``callable: lowering``.
 
-A row is a function of the Lowering and the operands; it emits, and gives the result, or None: "not for these".
-Operators and some builtins mean one thing for NumPy's values and another for Python's numbers; their rows ask in turn.
+A row is a function of the Lowering and the operands; it emits code and returns the result, or None if it does not apply to these operands.
+Operators and some builtins work differently on NumPy's values and on Python's numbers; their rows try one table after the other.
 """
 
 import builtins
@@ -43,7 +43,7 @@ def _first_of(*rows: Row) -> Row:
     return row
 
 
-#: What is done with Python's own numbers.
+#: The rows for Python's own numbers.
 _OF_PYTHON: Final = {**python_numbers.ROWS, **comparisons.ROWS, **conversions.ROWS}
 
 
@@ -64,7 +64,7 @@ def _numpy_first() -> dict[Any, Row]:
 
 
 def _as_floats(row: Row) -> Row:
-    """``math.sqrt`` of a NumPy scalar: as of the float."""
+    """Return a row of ``math`` that converts NumPy scalars to floats first: for ``math.sqrt`` of a NumPy scalar."""
     convert = casts.to_python(float, _OF_PYTHON[float])
 
     def of_scalars(low: L, *xs: Operand) -> Operand | None:
@@ -74,11 +74,11 @@ def _as_floats(row: Row) -> Row:
     return of_scalars
 
 
-#: Their models are in the table as soon as they are imported.
+#: Modules of models, which register themselves in the table when they are imported.
 WRITTEN: Final = (manipulation_models, diagonals, padding, calculus, elementwise_models, statistics, searching, histograms)
 
 def _combined() -> dict[Any, Row]:
-    """All rows; of several for one callable the first that has an answer."""
+    """Return all rows; where there are several for one callable, the first that gives a result counts."""
     rows = {**standin.MODELS, **_OF_PYTHON, **_numpy_first()}
     for module in (
         ufuncs, casts, ufunc_methods, reductions, sorting, array_manipulation, creation, attributes, ranges, indexing, contractions, fft, linalg, errstate,
@@ -95,7 +95,7 @@ def _combined() -> dict[Any, Row]:
 
 ROWS: Final[dict[Any, Row]] = _combined()
 
-#: What may be done while lowering, if all arguments are known: pure, and cheap on small constants.
+#: Callables that may be evaluated while lowering if all arguments are known: they are pure, and cheap on small constants.
 FOLDABLE: Final = frozenset({
     *(f for f in vars(operator).values() if callable(f) and f not in {operator.pow, operator.lshift, operator.mul, operator.concat, operator.imul}),
     builtins.len, builtins.abs, builtins.min, builtins.max, builtins.round, builtins.divmod, int, float, bool, complex, isinstance, issubclass, type, slice,

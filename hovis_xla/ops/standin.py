@@ -1,12 +1,12 @@
-"""Functions of NumPy that are written in NumPy: a row that runs Python code on stand-ins for arrays.
+"""Functions of NumPy that are written in NumPy: a row runs their Python code on stand-ins for arrays.
 
     @model(np.ediff1d)
     def ediff1d(a):
         return a[1:] - a[:-1]
 
-While lowering, shapes and dtypes are known and values are not, so such a function is plain NumPy on :class:`StandIn`
-objects: each operation on one is lowered by its own row, with NumPy's rules of dtypes, its checks of indexes, and what it
-says of views.  A stand-in has no value to look at: code that wants one can't be lowered, and says so.
+While lowering, shapes and dtypes are known and values are not.  Therefore such a function is plain NumPy code on :class:`StandIn`
+objects: each operation on one is lowered by its own row, with NumPy's rules of dtypes, checks of indices, and treatment of views.
+A stand-in has no value to inspect: code that needs one raises NotLowerable.
 """
 
 import inspect
@@ -25,7 +25,7 @@ from hovis_xla.emit.values import ARRAY, BOOL, PYTHON, SCALAR, Known, NotLowerab
 from hovis_xla.ops.scalar.arithmetic import any_of
 from hovis_xla.ops.scalar.python_numbers import L, Row
 
-#: NumPy as models see it: what its functions give are stand-ins, of which its static types know nothing.
+#: NumPy for models, untyped: its functions return stand-ins, which NumPy's static types do not cover.
 np: Final[Any] = numpy
 
 #: Arrays that a model computes while lowering become constants of the program up to this many bytes.
@@ -64,11 +64,11 @@ class StandIn:
 
     @property
     def number(self) -> type | None:
-        """bool, int, float or complex, if it is a number of Python's."""
+        """The class bool, int, float or complex of a Python number; None for anything else."""
         return self.val.num.python
 
     def call(self, fn: Callable[..., Any], *args: Any, **named: Any) -> Any:
-        """What ``fn(*args)`` means in the program."""
+        """Emit ``fn(*args)`` in the program and return its result."""
         return called(self.low, fn, args, named)
 
     def __getattr__(self, name: str) -> Any:
@@ -107,7 +107,7 @@ class StandIn:
         raise ShapeUnknown("a shape depends on a number that is known at run time only (jit(..., static=...) makes it known)")
 
     def refuse(self) -> None:
-        """Where this truth (or one of these) holds, Python does the call again: it raises, or knows better."""
+        """Bail out where this boolean (or an element of it) holds: Python does the call again, and raises or handles the case."""
         self.low.bail_if(any_of(builder.convert(self.tensor, BOOL)))
 
 
@@ -125,11 +125,11 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert")
     setattr(StandIn, f"__{_name}__", _operator(getattr(operator, _name)))
 
 
-# ------------------------------------------------------------------------------------------------- to and fro
+# ------------------------------------------------------------------------------------------------- conversions
 
 
 def value_of(low: L, operand: Operand) -> Any:
-    """An operand as a model sees it."""
+    """Convert an operand to the value that a model takes."""
     if isinstance(operand, Val):
         if operand.num.kind not in (ARRAY, SCALAR, PYTHON):
             raise NotLowerable("a number that is Python's or NumPy's")
@@ -150,7 +150,7 @@ def value_of(low: L, operand: Operand) -> Any:
 
 
 def operand_of(low: L, value: Any) -> Operand:
-    """What a model gives, as an operand."""
+    """Convert the result of a model to an operand."""
     if isinstance(value, StandIn):
         return value.val
     if type(value) in (tuple, list, slice):
@@ -177,7 +177,7 @@ MODELS: Final[dict[Any, Row]] = {}
 
 
 def model(*fns: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: the function below, on stand-ins, is what fns mean."""
+    """Decorator: register the function below, which runs on stand-ins, as the lowering of ``fns``."""
 
     def register(written: Callable[..., Any]) -> Callable[..., Any]:
         assert MODELS.keys().isdisjoint(fns), "one of two models would be lost"
@@ -209,7 +209,7 @@ def row_of(written: Callable[..., Any]) -> Row:
 
 
 def standing(*values: Any) -> StandIn:
-    """The first stand-in among values (in tuples and lists, too): who knows the program."""
+    """Return the first stand-in among the values (in tuples and lists, too), for access to the program."""
     for value in values:
         if isinstance(value, StandIn):
             return value
@@ -225,29 +225,29 @@ def is_array(x: Any) -> bool:
 
 
 def is_numpy(x: Any) -> bool:
-    """An array or a NumPy scalar of the program."""
+    """Is x an array or a NumPy scalar of the program?"""
     return isinstance(x, StandIn) and x.val.num.kind != PYTHON
 
 
 def wrap(low: L, t: T) -> StandIn:
-    """A computed tensor: an array, or a scalar if it has no dimensions."""
+    """Wrap a computed tensor: as an array, or as a scalar if it has no dimensions."""
     return StandIn(low, Val(Num(ARRAY if t.shape else SCALAR, t.dtype, t.shape), t.ir))
 
 
 def zeros(x: StandIn, shape: Any, dtype: Any) -> StandIn:
-    """``np.zeros`` in the program (a large one is no constant)."""
+    """Emit ``np.zeros`` in the program (a large one does not become a constant)."""
     found: StandIn = x.call(np.zeros, shape, dtype)
     return found
 
 
 def numbers(x: StandIn, count: int) -> StandIn:
-    """``np.arange(count)`` in the program."""
+    """Emit ``np.arange(count)`` in the program."""
     found: StandIn = x.call(np.arange, count)
     return found
 
 
 def as_python(truth: StandIn) -> StandIn:
-    """``bool(truth)``: Python's."""
+    """``bool(truth)``: a Python bool in the program."""
     return StandIn(truth.low, Val(Num(PYTHON, BOOL), builder.convert(builder.reshape(truth.tensor, ()), BOOL).ir))
 
 
@@ -259,7 +259,7 @@ def arrayed(x: Any, low: Any = None) -> Any:
 
 
 def axis_of(axis: Any, rank: int) -> int:
-    """An axis counted from the front."""
+    """Return an axis counted from the front; ValueError if it is out of bounds."""
     found = operator.index(axis)
     if not -rank <= found < rank:
         raise ValueError(f"axis {axis} is out of bounds for array of dimension {rank}")
@@ -267,7 +267,7 @@ def axis_of(axis: Any, rank: int) -> int:
 
 
 def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
-    """One axis or several, counted from the front; None: all of them."""
+    """Return one axis or several, counted from the front; None means all of them."""
     if axis is None:
         return tuple(range(rank))
     return tuple(axis_of(a, rank) for a in (axis if isinstance(axis, tuple | list) else (axis,)))

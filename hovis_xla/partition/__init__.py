@@ -1,4 +1,4 @@
-"""Partition: which part of a function goes to XLA."""
+"""Partition of a function into parts that XLA runs and residual Python."""
 
 from hovis.base import own_code
 

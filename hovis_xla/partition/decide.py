@@ -1,8 +1,8 @@
-"""Which part of a function runs where.
+"""Decides which part of a function runs on XLA and which in Python.
 
-A Function that lowers becomes one executable.  Of one that does not, the numeric pieces do: :class:`Parts` is its
-residual Python with calls of them.  What can't be compiled turns up when a piece is lowered, some of it only for the
-arguments of a call; then the function is cut up anew, around it.
+A Function that can be lowered becomes one executable.  If it cannot, its numeric pieces become executables: :class:`Parts` is the
+residual Python that calls them.  Ops that cannot be compiled are found when a piece is lowered, some only with the arguments of a call;
+then the function is cut up again, around them.
 """
 
 import functools
@@ -25,7 +25,7 @@ from hovis_xla.partition.piece import Piece
 from hovis_xla.partition.region_selection import Choice, Limits, first_op, origins_of
 from hovis_xla.runtime.executable import Executable
 
-#: How often a function is cut up anew.
+#: Maximal number of times that a function is cut up.
 ROUNDS: Final = 24
 #: Functions with more ops than this are not cut up.
 LARGEST: Final = 4000
@@ -48,7 +48,7 @@ class Decision:
 
 
 def decide(function: Function, types: Sequence[Num | Known | None] | None = None, exact: bool = False, hurry: bool = False) -> Decision:
-    """Compile the whole function, if it can be.  ``hurry``: see ``Executable.of``."""
+    """Compile the whole function, if possible; else return the reason. ``hurry``: see ``Executable.of``."""
     try:
         return Decision(Executable.of(function, types, exact, hurry=hurry))
     except NotLowerable as reason:
@@ -67,15 +67,15 @@ class Parts:
         self.pieces: list[Piece] = []
         self.borders: list[NotLowerable] = []
         self.rounds = 0
-        #: pieces that have been lowered before, by their first op and how many they have
+        #: pieces that have been lowered before, by their first op and their number of ops
         self.prepared: set[tuple[Op | None, int]] = set()
-        #: has a piece turned out not to be one since the residual was made?
+        #: has a piece turned out to be impossible since the residual was made?
         self.stale = True
         if reason is not None:
             self._blame(reason)
 
     def build(self) -> Callable[..., Any] | None:
-        """The residual with calls of pieces; None if there are none."""
+        """Build the residual with calls of pieces; return None if there are no pieces."""
         self.stale = False
         function = self.function
         if self.traced.fallback or sum(len(b.ops) for f in callees(function) for b in f.blocks) > LARGEST:
@@ -97,16 +97,16 @@ class Parts:
         return None if other.late else made
 
     def close(self) -> None:
-        """It takes too long to find out what could be a piece: there are none, and there will be none."""
+        """Give up the search for pieces, because it takes too long: there are none from now on."""
         self.pieces, self.stale, self.rounds = [], False, ROUNDS
 
     def hopeless(self, seconds: float) -> bool:
-        """May a call take too long without pieces, if it takes so long with them?"""
+        """May a call take too long without pieces, if it takes ``seconds`` with them?"""
         gain = max((piece.gain() for piece in self.pieces), default=1.0)
         return gain > 1.0 and seconds * gain > PATIENCE
 
     def _cut(self, function: Function) -> Function | None:
-        """A copy of the function with its pieces outlined; stale if one of them can't be compiled."""
+        """Return a copy of the function with its pieces outlined; set ``stale`` if one of them cannot be compiled."""
         made = copy(function)
         originals = dict(zip(callees(made), callees(function), strict=True))
         origins = origins_of(function, made)
@@ -136,7 +136,7 @@ class Parts:
         return piece
 
     def _blame(self, reason: NotLowerable, start: Op | None = None, blocks: Sequence[Any] = ()) -> None:
-        """Remember what a piece failed at, so that the next one stops there."""
+        """Record where a piece failed, so that later pieces stop before it."""
         self.stale = True
         at = reason.location
         ops = [op for f in callees(self.function) for op in f.ops() if at is not None and op.location == at]

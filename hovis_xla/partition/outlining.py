@@ -1,15 +1,15 @@
-"""Pieces of a Function become Functions of their own.
+"""Outlining: pieces of a Function become Functions of their own.
 
     entered with:    E(params)                     E'(params)
                        …                              found = piece(live-ins)
                                          ⇒            br landing, or E where found is None
                                                     landing:  values out of found, on to where the piece is left to
 
-A piece is a set of blocks that is entered at one of them and left to any others.  Its blocks stay where they are, as the
-way on if the piece says None: it was not worth a call, has no executable for such arguments, or has given up.  So an
-exception is raised by the original's own code, on its line, and nothing has to be made up for it.
+A piece is a set of blocks with one entry block and any number of exits to other blocks.  Its blocks stay where they are, as the path
+that is taken if the call of the piece returns None: it was not worth a call, has no executable for such arguments, or has given up.  So
+an exception is raised by the original code, on its line, and does not have to be reconstructed.
 
-What is made in a piece and used behind it becomes a parameter of every block on the way to its uses.
+Values that are made in a piece and used after it become parameters of every block on the paths to their uses.
 """
 
 import operator
@@ -27,7 +27,7 @@ from hovis_xla.abi.ordered_effects import log_op
 
 @dataclass(eq=False)
 class Outlined:
-    """A piece: a Function that gives a tuple of what is used behind it (the number of the exit first, if there are several)."""
+    """A piece: a Function that returns a tuple of the values used after the piece (preceded by the number of the exit, if there are several)."""
 
     function: Function
     params: list[Value]
@@ -37,7 +37,7 @@ class Outlined:
 
 @dataclass(eq=False)
 class _Exit:
-    """A block that a piece is left to, and what of the piece it and later ones need."""
+    """A block to which a piece exits: the values of the piece that it or later blocks use, and which of its parameters the piece computes."""
 
     block: Block
     live: list[Value]
@@ -45,7 +45,7 @@ class _Exit:
 
 
 def _live_in(function: Function, wanted: set[Value], region: set[Block]) -> dict[Block, set[Value]]:
-    """Which of these values each block outside of the region, or a later one, uses."""
+    """Compute, for each block outside of the region, which of the ``wanted`` values are live at its start."""
     outside = [b for b in function.blocks if b not in region]
     live = {b: {v for v in operands(b) if isinstance(v, Op | Param) and v in wanted} for b in outside}
     incoming = predecessors(function)
@@ -60,9 +60,9 @@ def _live_in(function: Function, wanted: set[Value], region: set[Block]) -> dict
 
 
 def outline(function: Function, entry: Block, region: set[Block], make: Callable[[Outlined], Any], originals: dict[Function, Function]) -> bool:
-    """Replace a region of function by a call of what ``make`` gives for it (nothing is changed where it gives None).
+    """Replace a region of function with a call of the result of ``make`` for it; change nothing and return False if that is None.
 
-    originals: the residual functions as they were, for those that ops of the piece call.
+    originals: maps each residual function that ops of the piece may call to its original, which the piece calls instead.
     """
     return _Outline(function, entry, region, originals).run(make)
 
@@ -79,7 +79,7 @@ class _Outline:
         values += [(op, b) for b in self.order for op in b.ops]
         self.made: dict[Value, Block] = dict(values)
         if not self.loops:
-            for param in entry.params:  # they are there before the piece is
+            for param in entry.params:  # they are defined before the piece
                 del self.made[param]
         self.live = _live_in(function, set(self.made), region)
         self.exits = self._exits()
@@ -99,7 +99,9 @@ class _Outline:
         return True
 
     def _choose(self, exit: _Exit) -> None:
-        """The parameters of the exit that are made in the piece: all but those that are the same on every edge and known outside."""
+        """Find the parameters of the exit that the piece computes: all except those whose argument is defined outside and the same on every
+        edge.
+        """
         for k in range(len(exit.block.params)):
             args = [e.args[k] for b in self.order for e in edges(b.terminator) if e.block is exit.block]
             first = args[0]
@@ -109,7 +111,7 @@ class _Outline:
     # --------------------------------------------------------------------------------------------- the Function
 
     def _function(self) -> Outlined:
-        """The blocks of the region, copied, behind an entry that takes the live-ins."""
+        """Copy the blocks of the region behind an entry block that takes the live-ins."""
         new: dict[Operand, Operand] = {}
         blocks = {b: Block() for b in self.order}
         start = Block()
@@ -118,7 +120,7 @@ class _Outline:
             incoming += self.entry.params
         outer = dict.fromkeys(
             v for b in self.order for v in operands(b) if isinstance(v, Op | Param) and v not in self.made
-        )  # those that only edges out of the piece pass on are not used here
+        )  # values that are only passed on by edges out of the piece are not used in it
         used = self._used()
         incoming += [v for v in outer if v in used]
         params = [Param(v.type, None, v.name) for v in incoming]
@@ -156,7 +158,7 @@ class _Outline:
         return Outlined(found, incoming, effect & ~Effect.RAISES, where)
 
     def _used(self) -> set[Operand]:
-        """What the region computes with, edges to exits left out (but for what differs between them)."""
+        """Return the operands that the region uses; of the arguments on edges to exits, only those that the piece returns."""
         used: set[Operand] = set()
         by_block = {x.block: x for x in self.exits}
         for block in self.order:
@@ -192,7 +194,7 @@ class _Outline:
         return Branch(new.get(end.cond, end.cond), edge(end.true), edge(end.false), end.location)
 
     def _leave(self, old: Block, edge: Edge, new: dict[Operand, Operand]) -> Block:
-        """A block that gives what the exit needs."""
+        """Make a block that returns the values for the exit of an edge."""
         exit = next(x for x in self.exits if x.block is edge.block)
         parts: list[Operand] = [edge.args[k] for k in exit.params]
         parts += exit.live
@@ -203,14 +205,14 @@ class _Outline:
         block.terminator = Return(given)
         return block
 
-    # --------------------------------------------------------------------------------------------- in its place
+    # --------------------------------------------------------------------------------------------- replacement
 
     def _replace(self, piece: Any) -> None:
         function, entry = self.function, self.entry
         gate = Block(entry.params)
         if self.loops:
             gate.params = tuple(Param(p.type, p.dims, p.name) for p in entry.params)
-            if function.blocks[0] is entry:  # its parameters are known to others
+            if function.blocks[0] is entry:  # its parameters are those of the Function
                 raise AssertionError("the entry of a Function is no loop")
         else:
             entry.params = ()
@@ -239,7 +241,7 @@ class _Outline:
         function.blocks[at:at] = [gate, *landing]
 
     def _tell(self, left: Callable[[], None]) -> None:
-        """Where Python leaves the region, the piece is told: it may want to know how long that took."""
+        """Call ``left`` on each edge on which Python leaves the region: the piece may measure how long that took."""
         added: list[Block] = []
         for block in self.order:
             for edge in edges(block.terminator):
@@ -255,7 +257,7 @@ class _Outline:
         self.function.blocks[at + 1 : at + 1] = added
 
     def _carry(self) -> None:
-        """What is made in the region and used behind it becomes a parameter of each block where it is alive."""
+        """Add values that are made in the region and used after it to the parameters of each block in which they are live."""
         own: dict[Block, dict[Operand, Operand]] = {}
         for block, values in self.live.items():
             if values:
@@ -292,7 +294,7 @@ class _Outline:
             edge.args = tuple(new.get(a, a) for a in edge.args)
 
     def _landing(self, call: Op, inside: dict[Param, Param]) -> list[Block]:
-        """Take the tuple apart, and go on at the exit that it says."""
+        """Make the blocks that unpack the result tuple and continue at the exit that it names."""
         several = len(self.exits) > 1
         ends: list[Block] = []
         for exit in self.exits:
@@ -334,7 +336,7 @@ class _Outline:
 
 
 def split(block: Block, at: int, function: Function) -> Block:
-    """Cut a block in two before its op number ``at``; the second one."""
+    """Split a block before its op number ``at``; return the second half."""
     rest = Block((), block.ops[at:])
     rest.terminator = block.terminator
     block.ops = block.ops[:at]

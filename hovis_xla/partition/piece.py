@@ -1,7 +1,7 @@
-"""A numeric piece of a function at run time: a callable with an executable for each kind of arguments it has seen.
+"""A numeric piece of a function at run time: a callable with an executable for each kind of arguments.
 
-Called with the live-ins it gives a tuple, or None: "do it in Python".  What its shapes are it learns from the arguments,
-so values on which shapes depend are no obstacle: the next piece is made for the shapes that come.
+Called with the live-ins, it returns a tuple, or None: "do it in Python".  It learns the shapes from its arguments, so values on
+which shapes depend are no obstacle: the next piece is compiled for the shapes that it gets.
 """
 
 import math
@@ -24,14 +24,14 @@ from hovis_xla.emit.values import CARRIERS, Known, NotLowerable, Num, ShapeUnkno
 from hovis_xla.partition.outlining import Outlined
 from hovis_xla.runtime.executable import BAILED, Executable
 
-#: Kinds of arguments that are compiled when they first come; later ones are paid for by what Python takes for them.
+#: Number of kinds of arguments that are compiled at their first call; for later ones, the time that Python takes for them is the budget.
 AT_ONCE: Final = 4
-#: Kinds that are kept.
+#: Maximal number of kinds that are kept.
 MOST: Final = 32
 
 
 class Kind:
-    """How calls with arguments of one kind are run: by an executable or by Python, as the contest says; without one by Python."""
+    """How calls with arguments of one kind are done: by an executable or by Python, as the contest decides; by Python if there is no executable."""
 
     __slots__ = ("contest", "executable")
 
@@ -44,9 +44,9 @@ PYTHON: Final = Kind(None)
 
 
 class Piece:
-    """A region of a function, outlined.  ``complain`` is told why it can't be compiled; then the function is cut up anew.
+    """An outlined region of a function. ``complain`` is called with the reason why it cannot be compiled; then the function is cut up again.
 
-    ``ordered``: it matters in which order the elements of its results are in memory.
+    ``ordered``: whether the order of the elements of its results in memory matters.
     """
 
     def __init__(self, outlined: Outlined, exact: bool, ordered: bool, complain: Callable[["Piece", NotLowerable], None]) -> None:
@@ -63,9 +63,9 @@ class Piece:
         self.off = False
         self.sizes_known = False
         self.reason: NotLowerable | None = None
-        #: a call that Python does, and when that began
+        #: the contest of a call that Python does (None: there is none), and when the call began
         self._started: tuple[Contest | None, float] | None = None
-        #: what has been done of a call that was given up
+        #: the side effects that a call had before it was given up
         self.log = Log()
         self._acts = any(acts(op) for f in callees(outlined.function) for op in f.ops())
         self._kinds = [_kind_of(p) for p in outlined.params]
@@ -108,8 +108,8 @@ class Piece:
         return result
 
     def left(self) -> None:
-        """Python has done a round of the piece."""
-        started, self._started = self._started, None  # another thread may be at it
+        """Record that Python has run the piece once, and the time that took."""
+        started, self._started = self._started, None  # another thread may be doing the same
         if started is None:
             return
         contest, start = started
@@ -121,15 +121,15 @@ class Piece:
 
     @property
     def decided(self) -> bool:
-        """Is it clear for all kinds of calls who does them?"""
+        """Whether it is decided, for all kinds of calls, if XLA or Python does them."""
         return all(kind.contest is None or kind.contest.winner is not None for kind in list(self.table.values()))
 
     def gain(self) -> float:
-        """How much longer a call may take without its executables."""
+        """Return how many times longer a call may take without the executables."""
         return max((min(LONGEST, kind.contest.gain()) for kind in list(self.table.values()) if kind.contest is not None), default=1.0)
 
     def _first(self, key: Any, args: tuple[Any, ...]) -> Kind:
-        """How calls of this kind are run from now on; by Python, if nothing is to be spent on more."""
+        """Return how calls of this kind are done from now on; PYTHON if nothing may be spent on compiling more."""
         if not self.spending.affords():
             return PYTHON
         with in_turn(interrupts.check) as mine:
@@ -144,7 +144,7 @@ class Piece:
                 del self.table[next(iter(self.table))]
             self.table[key] = kind
         if kind.executable is not None:
-            _ = kind.executable.enter  # it is compiled now, while others do other things
+            _ = kind.executable.enter  # it is compiled now, outside of the lock, so that other threads can continue
         self.spending.made(time.perf_counter() - start)
         return kind
 
@@ -154,7 +154,7 @@ class Piece:
         except NotLowerable as reason:
             self.reason = reason.bare()
             if self.compiled or any(isinstance(t, Num) and 0 in t.shape for t in types):
-                return Kind(None)  # others can be, or could be
+                return Kind(None)  # other kinds can be lowered, or might be
             self.off = True
             self.complain(self, reason)
             return Kind(None)
@@ -172,13 +172,13 @@ class Piece:
         except ShapeUnknown:
             if self.sizes_known or not any(isinstance(t, Num) and t.python is int for t in types):
                 raise
-            # a shape depends on an integer: from now on each of its values is compiled
+            # a shape depends on an integer: from now on, integers are part of the key, and each value is compiled separately
             self.sizes_known = True
             self.table.clear()
             return None
 
     def prepare(self, types: list[Num]) -> NotLowerable | None:
-        """Lower it for what is known of the arguments before any have come; the reason if that can't be."""
+        """Lower the piece for the types known before any arguments have come; return the reason if that is impossible, else None."""
         try:
             Executable.of(self.outlined.function, types, self.exact, self.ordered)
         except ShapeUnknown:
@@ -189,7 +189,7 @@ class Piece:
 
 
 def _kind_of(value: Value) -> Callable[[Any], Any]:
-    """What of an argument tells executables apart, given what is known of it."""
+    """Return the function that gives the part of the key for an argument, from the type known for it."""
     kind = value.type
     if isinstance(kind, Array):
         return _shape
@@ -198,7 +198,7 @@ def _kind_of(value: Value) -> Callable[[Any], Any]:
     return _all
 
 
-# None is what stands for a value that there is not, and that nobody asks for on this way (``operations.missing``)
+# None stands for a value that is not defined, and not used, on this path (``operations.missing``)
 
 
 def _shape(value: Any) -> Any:
@@ -214,14 +214,14 @@ def _all(value: Any) -> Any:
 
 
 def _num(value: Any, sizes_known: bool) -> Num | Known | None:
-    """What an argument is compiled as."""
+    """Return the type or the known value with which an argument is compiled; None if there is none."""
     if sizes_known and type(value) is int:
         return Known(value)
     return num_of_value(value)
 
 
 def _overlap(args: tuple[Any, ...]) -> bool:
-    """May two of the arrays share memory?  Then a store into one could change the other."""
+    """May two of the arrays share memory? A store into one could then change the other."""
     arrays = [a for a in args if type(a) is np.ndarray]
     return any(np.may_share_memory(a, b) for k, a in enumerate(arrays) for b in arrays[k + 1 :])
 

@@ -1,11 +1,11 @@
-"""Which blocks of a Function make a piece for XLA: grown from a block over all that is numeric, as far as it goes.
+"""Selects the blocks of a Function that form a piece for XLA: a region grown from one block over all numeric blocks that fit.
 
-A block can be in a piece if all its ops can: each has a lowering (or is a residual function all of which has), and works
-on numbers and arrays only, or on what the piece itself makes.  Blocks are cut first, so that each is numeric as a whole
-or not at all.  From the first numeric block on a piece takes in every block that is entered from it alone, and every
-loop that is numeric as a whole.
+A block can be in a piece if all its ops can: each op has a lowering (or calls a residual function whose ops all have one), and works
+only on numbers and arrays, or on values that the piece itself makes.  Blocks are split first, so that each is either completely numeric
+or not at all.  From its first numeric block, a piece grows over every numeric block that is entered only from the piece, and over every
+loop that is completely numeric.
 
-What type a value has need not be known: ``a * b`` of unknown things may be numeric when it runs, and the piece finds out.
+The type of a value need not be known: ``a * b`` of unknown types may be numeric at run time, and the piece finds out.
 """
 
 import operator
@@ -30,21 +30,22 @@ from hovis_xla.lowering.op_lowering import BUILDERS
 from hovis_xla.ops import FOLDABLE, ROWS
 from hovis_xla.partition.outlining import split
 
-#: Handlers are entered and left on every way, that past a piece as well: none of it is in one.
+#: The module of the ops for exception handlers: these are entered and left on every path, also on the one past a piece, so no piece contains
+#: them.
 _HANDLING: Final = operations.enter_handler.__module__
-#: Containers of the result that nobody else has yet.
+#: Constructors of containers of the result, to which nothing else refers yet.
 _MADE: Final = BUILDERS - {operations.make_object}
 
 
 @dataclass
 class Limits:
-    """What has turned out not to be possible, by the ops and blocks of the Function as it was."""
+    """What has turned out to be impossible in a piece, as ops and blocks of the original Function."""
 
-    #: ops that have no place in a piece
+    #: ops that cannot be in a piece
     bad: set[Op] = field(default_factory=set)
-    #: ops that may only begin one: what comes before decides a shape
+    #: ops that may only be the first of a piece, because a shape depends on an earlier value
     cuts: set[Op] = field(default_factory=set)
-    #: heads of loops that can't be in one as a whole
+    #: headers of loops that cannot be in a piece as a whole
     loops: set[Block] = field(default_factory=set)
     #: first ops of pieces that can't be compiled
     dead: set[Op] = field(default_factory=set)
@@ -65,7 +66,7 @@ def numeric(kind: AbstractValue) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A piece: where it is entered, its blocks, and the heads of the outermost loops among them."""
+    """A piece: its entry block, its blocks, and the headers of the outermost loops among them."""
 
     entry: Block
     blocks: set[Block]
@@ -73,7 +74,7 @@ class Chosen:
 
 
 class Choice:
-    """The pieces of one Function, which is a copy made for this."""
+    """Selects the pieces of one Function, which is a copy made for this."""
 
     def __init__(self, function: Function, origins: dict[Any, Any], limits: Limits) -> None:
         self.function = function
@@ -81,13 +82,13 @@ class Choice:
         self.limits = limits
         self.whole: dict[Function, bool] = {}
         self.numeric: set[Block] = set()
-        #: for an op the first of the ops that are made once more for it
+        #: maps an op to the first of the ops that are rematerialized for it; ``first`` is the inverse
         self.before: dict[Op, Op] = {}
         self.first: dict[Op, Op] = {}
         self.uses = _uses(function)
 
     def pieces(self) -> list[Chosen]:
-        """The pieces that may be worth something, in the order of the blocks."""
+        """Return the pieces that may be worth compiling, in the order of the blocks."""
         for block in list(self.function.blocks):
             self._localize(block)
             self._cut(block)
@@ -95,7 +96,7 @@ class Choice:
         return self._level(regions(self.function))
 
     def _level(self, region: Region) -> list[Chosen]:
-        """The pieces among the blocks of a region; a loop in it is taken as a whole, or looked into."""
+        """Return the pieces among the blocks of a region; a loop in it is taken as a whole, or searched for pieces."""
         pieces: list[Chosen] = []
         taken: set[Block] = set()
         for block in [b for b in self.function.blocks if b in region.blocks]:
@@ -116,7 +117,7 @@ class Choice:
     # --------------------------------------------------------------------------------------------- blocks
 
     def _localize(self, block: Block) -> None:
-        """Make tuples and slices once more where they are used: a piece can't be given one."""
+        """Rematerialize tuples and slices where they are used, because a piece cannot take them as arguments."""
         ops: list[Op] = []
         for op in block.ops:
             at = len(ops)
@@ -138,7 +139,7 @@ class Choice:
         return made
 
     def _cut(self, block: Block) -> None:
-        """Cut a block where what is numeric begins or ends."""
+        """Split a block wherever numeric ops begin or end, and record the numeric blocks."""
         while True:
             if not block.ops:
                 if isinstance(block.terminator, Jump | Branch):
@@ -163,7 +164,7 @@ class Choice:
         return old in self.limits.cuts or old in self.limits.dead
 
     def admissible(self, op: Op) -> bool:
-        """Does the op, by itself, have a place in a piece?"""
+        """Can the op, considered alone, be in a piece?"""
         if self.origins.get(op) in self.limits.bad:
             return False
         callee: Any = op.callee
@@ -192,28 +193,28 @@ class Choice:
         return numeric(op.type) or self._plain(op.type)
 
     def _is_act(self, op: Op) -> bool:
-        """Can the host do it while the piece runs?"""
+        """Can the host perform the side effect of the op while the piece runs?"""
         if not (op.callee in ACTS or (op.effect & SEEN and not op.effect & (Effect.OPAQUE | Effect.WRITES))):
             return False
         if op.callee not in ACTS and (isinstance(op.type, Array) or any(isinstance(a, Op | Param) and not numeric(a.type) for a in op.args)):
-            return False  # of a generator of random numbers, which no piece can be given
+            return False  # it acts on a generator of random numbers, say, which cannot be passed to a piece
         return not self.uses.get(op) or op.type == Type(type(None)) or (numeric(op.type) and op.callee not in ACTS)
 
     def _for_acts(self, op: Op) -> bool:
-        """Is a text there only to be printed?"""
+        """Is the text that the op makes used only to be printed?"""
         users = self.uses.get(op, ())
         return bool(users) and all(u is not None and (acts(u) or ((makes_text(u) or u.callee in _MADE) and self._for_acts(u))) for u in users)
 
     def _plain(self, kind: AbstractValue) -> bool:
-        """Shapes, dtypes, slices, None: what is known by the time the piece is lowered."""
+        """Is a value of this type (a shape, a dtype, a slice, None) known by the time the piece is lowered?"""
         if isinstance(kind, Const):
             return True
         return isinstance(kind, Type) and (kind.cls in (tuple, slice, type(None)) or issubclass(kind.cls, np.dtype))
 
     def _whole(self, function: Function) -> bool:
-        """Can all of a residual function be in a piece?"""
+        """Can all ops of a residual function be in a piece?"""
         if function not in self.whole:
-            self.whole[function] = False  # a recursive one can't
+            self.whole[function] = False  # for a recursive call, which cannot
             ops = (op for f in callees(function) for op in f.ops())
             self.whole[function] = not function.is_generator and all(self._in_callee(op) for op in ops)
         return self.whole[function]
@@ -225,7 +226,7 @@ class Choice:
     # --------------------------------------------------------------------------------------------- growing
 
     def _grow(self, start: Block, region: Region) -> set[Block]:
-        """All that can be in one piece that is entered at this block."""
+        """Collect all blocks that can be in one piece with the entry ``start``."""
         found = self._unit(start, region, set())
         todo = list(found)
         while todo:
@@ -234,17 +235,17 @@ class Choice:
                 if more not in found and more in region.blocks and more not in region.heads and not self._fresh(more):
                     unit = self._unit(more, region, found)
                     if any(e.block is start for b in unit for e in edges(b.terminator)):
-                        continue  # the way back of the loop around
+                        continue  # it has the back edge of the enclosing loop
                     found |= unit
                     todo += unit
         return found
 
     def _fresh(self, block: Block) -> bool:
-        """Does a piece have to begin here?"""
+        """Does a piece have to begin at this block?"""
         return bool(block.ops) and self._begins(block.ops[0])
 
     def _unit(self, block: Block, region: Region, found: set[Block]) -> set[Block]:
-        """The block, or the loop that is entered at it, if it fits to what is found; else nothing."""
+        """Return the block, or the loop of which it is the header, if it can be added to the blocks in ``found``; else an empty set."""
         loop = region.loops.get(block)
         members = {block} if loop is None else loop.blocks
         if not members <= self.numeric or (found and not all(b in found or b in members for b, _ in self.incoming[block])):
@@ -264,7 +265,7 @@ class Choice:
         return all(b in loop.blocks for m in loop.blocks if m is not head for b, _ in self.incoming[m])
 
     def _operands_fit(self, members: set[Block], found: set[Block]) -> bool:
-        """Is all that the ops use a number or an array, or made in the piece?"""
+        """Are all operands in the blocks numbers or arrays, or made in the piece?"""
         made: set[Operand] = {op for b in (*found, *members) for op in b.ops}
         for b in members:
             if not all(_fits(a, made) for op in b.ops for a in op.operands()):
@@ -277,7 +278,7 @@ class Choice:
         return self.origins.get(first_op(self.function, blocks, self.origins)) in self.limits.dead
 
     def _promising(self, blocks: set[Block], region: Region) -> bool:
-        """Is there a loop in it, or arithmetic of arrays?"""
+        """Is the piece worth a try: does it contain a loop, arithmetic on arrays or a call of a residual function?"""
         if not any(e.block not in blocks for b in blocks for e in edges(b.terminator)):
             return False
         if any(b in region.loops for b in blocks):
@@ -288,7 +289,7 @@ class Choice:
 
 
 def _uses(function: Function) -> dict[Op, list[Op | None]]:
-    """The ops that use each op; None for an edge, a test or a return."""
+    """Return the ops that use each op; None stands for an edge, a condition or a return."""
     found: dict[Op, list[Op | None]] = {}
     for block in function.blocks:
         for op in block.all_ops():
@@ -304,7 +305,7 @@ def _uses(function: Function) -> dict[Op, list[Op | None]]:
 
 
 def first_op(function: Function, blocks: set[Block], known: Collection[Any]) -> Op | None:
-    """The first op of a piece: by it the piece is told again when the function is cut anew."""
+    """Return the first op of a piece that is in ``known``, or None. It identifies the piece when the function is cut up again."""
     return next((op for b in function.blocks if b in blocks for op in b.ops if op in known), None)
 
 
@@ -313,7 +314,7 @@ def _fits(value: Operand, made: set[Operand]) -> bool:
 
 
 def origins_of(old: Function, new: Function) -> dict[Any, Any]:
-    """For the blocks and ops of a copy, and of all that it reaches, those that they were copied from."""
+    """Map the blocks and ops of a copy, and of all functions that it calls, to those that they were copied from."""
     found: dict[Any, Any] = {}
     for one, other in zip(callees(old), callees(new), strict=True):
         for a, b in zip(one.blocks, other.blocks, strict=True):

@@ -1,7 +1,7 @@
-"""Ends of iterators that are known where they are found.
+"""Jump threading on ends of iterators that are known where they arise.
 
-``for x, y in zip(a, b)`` asks each iterator for its next item, gets that or a mark for the end, and asks which.  Where one way brings the mark
-and another an item, each goes on to where it leads, and what is left is an item, of a known type.
+``for x, y in zip(a, b)`` asks each iterator for its next item, gets that or the end sentinel, and tests which it is.  Where one path brings
+the sentinel and another an item, each jumps to its target directly; what remains behind the test is an item, of a known type.
 """
 
 import operator
@@ -16,10 +16,10 @@ from hovis.passes.rewriting import replace_in
 from hovis.passes.scalar.loop_gvn import congruent
 from hovis_xla.loops import driver
 
-#: The ways part, then nothing is left to ask.
+#: Passes that split the paths, and then remove the tests whose result is known.
 _PARTED: Final = ("jump_threading", "simplify_cfg", "trivial_phis", "instcombine", "simplify_cfg", "trivial_phis", "dce")
 
-#: What goes in step has one place, and what has been asked of it is not asked again.
+#: Passes that merge values that advance in step, and remove tests of them that repeat an earlier one.
 _IN_STEP: Final = ("loop_gvn", "gvn", "correlated_branches", "simplify_cfg", "trivial_phis", "dce")
 
 _ASKED: Final = (operator.is_, operator.is_not)
@@ -28,7 +28,7 @@ _ASKED: Final = (operator.is_, operator.is_not)
 def thread_iterator_ends(function: Function) -> Function:
     """Thread jumps on the sentinel that ends an iterator.
 
-    The function, its ways parted where one brings a mark; the very same, if none asks for it.
+    Returns a function whose paths are split where one brings the sentinel; the same object if nothing tests for it.
     """
     return driver.applied(_hand_over, function, _PARTED) if any(map(_asks, callees(function))) else function
 
@@ -36,13 +36,15 @@ def thread_iterator_ends(function: Function) -> Function:
 def merge_lockstep_iterators(function: Function) -> Function:
     """Merge iterators and counters that advance in step.
 
-    The function, of iterators and counters that go in step only one going round; the very same, if there are none.
+    Returns a function whose loops carry only one of the iterators and counters that advance in step; the same object if there are none.
     """
     return pipeline.run(function, _IN_STEP) if any(map(congruent, callees(function))) else function
 
 
 def _hand_over(function: Function) -> bool:
-    """What a block that asks has made is given to where the mark leads: then another block that knows the answer can go there."""
+    """Pass the values that a testing block defines as arguments to the block that it enters at the end: then another block that knows the answer
+    can jump there.
+    """
     changed = False
     incoming = predecessors(function)
     for block in function.blocks:
@@ -72,7 +74,7 @@ def _sized_by(block: Block, values: set[Value]) -> bool:
 
 
 def _at_the_end(block: Block) -> Edge | None:
-    """The edge that is taken where a parameter of the block is the mark."""
+    """Return the edge that is taken where a parameter of the block is the end sentinel; None if the block does not test for it."""
     end = block.terminator
     if not isinstance(end, Branch) or not isinstance(end.cond, Op) or end.cond.callee not in _ASKED or end.cond not in block.ops:
         return None
@@ -83,6 +85,6 @@ def _at_the_end(block: Block) -> Edge | None:
 
 
 def _asks(function: Function) -> bool:
-    """Is a value that is one of several kinds compared with one that is known, or one of which nothing is known with the mark?"""
+    """Does the function compare a parameter of a Union type with a constant, or any parameter with the end sentinel?"""
     ops = (op for op in function.ops() if op.callee in _ASKED and isinstance(op.args[0], Param) and isinstance(op.args[1], Const))
     return any(isinstance(op.args[0].type, Union) or op.args[1].value is END for op in ops)  # type: ignore[union-attr]

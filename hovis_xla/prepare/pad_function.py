@@ -1,13 +1,13 @@
-"""One executable for many lengths: arrays filled up to the end of a bucket, and a Function that looks at the front part only.
+"""One executable for many lengths: arrays are padded to the end of a bucket, and a Function is rewritten to use their front part only.
 
 A dimension that varies from call to call is a :class:`Size`: a number that is known when the program runs.  The arrays are
-padded to the bucket's size; what each op makes of padding is known for the ops of the tables here.  Elementwise it stays
-padding; reductions and products are given what does not change them in its place (by ``where``, never by a product: NaN);
-lengths, indices and slices are taken of the true size.  Results are cut to theirs by the host.
+padded to the bucket's size; how an op treats padding is known for the ops of the tables here.  Elementwise ops leave it
+padding; for reductions and products, it is replaced by their neutral element (by ``where``, never by a product: NaN);
+lengths, indices and slices use the true size.  The host cuts results to their true sizes.
 
-Where any other op meets such an array the answer is "no" (:class:`Unbucketed`), and every size gets its own executable.
+If any other op has such an operand, the Function is refused (:class:`Unbucketed`), and every size gets its own executable.
 
-Nothing here knows of XLA: a Function goes in, a Function comes out.
+Nothing here depends on XLA: the input is a Function, and so is the output.
 """
 
 import operator
@@ -22,17 +22,17 @@ from hovis.ir.model import Block, Effect, Function, Op, Operand, Param, Return, 
 from hovis.lattice import Array, Const, Type
 from hovis_xla.analysis.primitive_effects import keeps, reaches
 
-#: Sizes from this on are of a bucket: one of these broadcasts, and a slice or two of fewer is empty.
+#: The smallest size that belongs to a bucket: size 1 broadcasts, and sizes below this become empty by a slice or two.
 LEAST: Final = 4
-#: Sizes up to this share the first one.
+#: Sizes up to this share the first bucket.
 SMALLEST: Final = 16
-#: Up to here a bucket ends at each power of two; above, there are four to each octave.
+#: Up to this size, a bucket ends at each power of two; above, there are four buckets per octave.
 DOUBLING: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A dimension of which only the bucket is known before the program runs: that of number ``which``, plus ``offset``."""
+    """A dimension of which only the bucket is known before the program runs: the length number ``which``, plus ``offset``."""
 
     which: int
     offset: int = 0
@@ -46,7 +46,7 @@ class Count:
     sizes: tuple[Size, ...]
 
     def of(self, lengths: Sequence[int]) -> int:
-        """What it is in a call with these lengths."""
+        """Return the value of the parameter in a call with these lengths."""
         found = self.factor
         for size in self.sizes:
             found *= lengths[size.which] + size.offset
@@ -54,14 +54,14 @@ class Count:
 
 
 Dims = tuple[int | Size, ...]
-#: What an op becomes: itself, changed in place and appended, or another operand.
+#: Rewrites an op; returns the op itself, changed in place and appended, or the operand that replaces it.
 Rule = Callable[["Rewriter", Op], Operand]
 #: The rule of a callee, if it has one.
 Rules = Callable[[Any], Rule | None]
 
 
 def noting(table: dict[Any, Rule]) -> Callable[..., Callable[[Rule], Rule]]:
-    """A decorator that notes rules in a table, by the callees that they are of."""
+    """Return a decorator that registers rules in a table, by the callees that they are for."""
 
     def rule_of(*callees: Any) -> Callable[[Rule], Rule]:
         def note(rule: Rule) -> Rule:
@@ -78,7 +78,7 @@ class Unbucketed(Exception):
 
 
 def bucket(length: int) -> tuple[int, int]:
-    """The smallest and the greatest length of the bucket that this one falls into.
+    """Return the smallest and the greatest length of the bucket that ``length`` falls into.
 
     >>> bucket(5), bucket(100), bucket(5000)
     ((4, 16), (65, 128), (4097, 5120))
@@ -94,27 +94,27 @@ def bucket(length: int) -> tuple[int, int]:
 
 
 def less(dim: int | Size, by: int) -> int | Size:
-    """A dimension, smaller by so many."""
+    """Return a dimension, reduced by this number."""
     return dim - by if isinstance(dim, int) else Size(dim.which, dim.offset - by)
 
 
 def clipped(array: Any, *sizes: int | None) -> Any:
-    """The front part of an array, of these sizes (None: all of it), in memory of its own."""
+    """Copy the front part of an array, of these sizes (None: all of it)."""
     return array[tuple(slice(size) for size in sizes)].copy()
 
 
 def checked_index(index: int, size: int) -> int:
-    """An index from the front; IndexError, as of an array of this size."""
+    """Return an index counted from the front; raise IndexError as an array of this size does."""
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of bounds for axis 0 with size {size}")
     return index + size if index < 0 else index
 
 
 class Rewriter:
-    """Walks a Function (a copy) and rewrites it in place.
+    """Rewrites a Function (a copy) in place for padded arrays.
 
-    ``dims`` of arrays, ``sizes`` of numbers that are a length, ``shapes`` of tuples of lengths; ``views``: memory that an
-    argument which is padded has a part in.
+    ``dims``: the dimensions of arrays; ``sizes``: the Size of numbers that are a length; ``shapes``: the dimensions in tuples of
+    lengths; ``views``: padded arguments, and views of them.
     """
 
     def __init__(self, function: Function, dims: Sequence[Dims | None], buckets: Sequence[tuple[int, int]], rules: "Rules") -> None:
@@ -184,7 +184,7 @@ class Rewriter:
                 self.views.add(param)
 
     def _agree(self, param: Param, arg: Value) -> None:
-        """What was taken for granted of a parameter holds for all that arrives."""
+        """Check that the assumptions about a parameter hold for an argument that is passed to it; raise Unbucketed if not."""
         if self.dims.get(param) != self.dims.get(arg) and (param in self.dims or self.varies(arg)):
             raise Unbucketed("arrays of different sizes meet")
         if arg in self.views and param not in self.views:
@@ -206,11 +206,13 @@ class Rewriter:
             self.new[op] = found
 
     def is_made(self, value: Value) -> bool:
-        """Is it a shape, a slice or a container, which most ops have no use for?"""
+        """Is the value a shape, a slice or a container, which most ops do not accept?"""
         return value in self.shapes or value in self.built or value in self.slices
 
     def same(self, op: Op) -> Op:
-        """An op to which lengths are numbers as any other; it has no business with what varies."""
+        """Keep an op that takes lengths as ordinary numbers. Raises Unbucketed if an operand varies in size, or if the op may reach or keep
+        arrays of the caller.
+        """
         if reaches(op) or keeps(op):
             raise Unbucketed(f"{getattr(op.callee, '__name__', op.callee)} may look at arrays of the caller's, or keep them")
         op.args = tuple(map(self.use, op.args))
@@ -226,7 +228,7 @@ class Rewriter:
         return value
 
     def emit(self, callee: Any, *args: Any, type: Any = None, dims: Dims | None = None, **kwargs: Any) -> Op:
-        """One more op, at the place in the source of the one at hand."""
+        """Append one more op, with the source location of the current one."""
         named = tuple((k, v if isinstance(v, Param | Op) else Const(v)) for k, v in kwargs.items())
         operands = tuple(a if isinstance(a, Param | Op | Const) else Const(a) for a in args)
         made = Op(callee, operands, named, type or Type(object), None, Effect.PURE, self.at.location if self.at is not None else None)
@@ -235,14 +237,14 @@ class Rewriter:
             self.dims[made] = dims
         return made
 
-    # --------------------------------------------------------------------------------------------- what is known
+    # --------------------------------------------------------------------------------------------- facts about values
 
     def varies(self, value: Operand) -> bool:
-        """Has an array a size that varies?"""
+        """Is the value an array with a size that varies?"""
         return not isinstance(value, Const) and any(isinstance(d, Size) for d in self.dims.get(value, ()))  # type: ignore[arg-type]
 
     def dims_of(self, value: Operand) -> Dims:
-        """The dimensions of an operand; none of a number."""
+        """Return the dimensions of an operand; () for a number. Raises Unbucketed if they are unknown."""
         if isinstance(value, Const):
             known = value.value
             if isinstance(known, np.ndarray | np.generic | int | float | complex | type(None)):
@@ -265,7 +267,7 @@ class Rewriter:
         return dim if isinstance(dim, int) else self.buckets[dim.which][0] + dim.offset
 
     def count(self, *dims: int | Size) -> Operand:
-        """The product of dimensions, as an Int."""
+        """Return the product of dimensions, as an Int."""
         factor = int(np.prod([d for d in dims if isinstance(d, int)], dtype=np.int64))
         sizes = tuple(d for d in dims if isinstance(d, Size))
         if not sizes:
@@ -278,7 +280,7 @@ class Rewriter:
         return self.counts[found]
 
     def mask(self, size: Size, behind: int) -> Op:
-        """Truths along a dimension (with so many of one behind it): is it no padding?"""
+        """Return a mask along a dimension, followed by ``behind`` dimensions of length one: False on padding."""
         key = self.block, size, behind
         if key not in self.masks:
             places = self.emit(np.arange, self.padded(size), type=Array(np.ndarray, np.dtype(np.int64), 1))
@@ -289,7 +291,7 @@ class Rewriter:
         return self.masks[key]
 
     def filled(self, value: Operand, axes: Sequence[int], filling: Any) -> Operand:
-        """The array, with this in place of its padding along axes; filling: of its dtype."""
+        """Return the array with ``filling``, a scalar of its dtype, in place of its padding along the axes."""
         dims = self.dims_of(value)
         for axis in axes:
             size = dims[axis]
@@ -301,7 +303,7 @@ class Rewriter:
     # --------------------------------------------------------------------------------------------- results
 
     def _result(self, value: Operand) -> Operand:
-        """What is returned, cut to its sizes."""
+        """Return the returned value, cut to its true sizes."""
         value = self.use(value)
         if not isinstance(value, Param | Op) or value in self.built:
             return value

@@ -1,4 +1,4 @@
-"""Reductions, averages and products of padded arrays: what does not change them stands in the place of padding."""
+"""Reductions, averages and products of padded arrays: padding is replaced by a neutral element."""
 
 import operator
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from hovis.ir.model import Op, Operand, Param
 from hovis.lattice import Array, Const
 from hovis_xla.prepare.pad_function import Rewriter, Rule, Size, Unbucketed, noting
 
-#: The rules, by the functions that they are of.
+#: The rules, by callees.
 REDUCTIONS: Final[dict[Any, Rule]] = {}
 _rule = noting(REDUCTIONS)
 
@@ -26,13 +26,13 @@ def _highest(dtype: Any) -> Any:
 
 
 def _nothing(dtype: Any) -> Any:
-    """What adds nothing: minus zero, so that a sum of minus zeros is one."""
+    """Return the neutral element of a sum: minus zero, to keep a sum of minus zeros a minus zero."""
     if dtype.kind == "c":
         return dtype.type(complex(-0.0, -0.0))
     return dtype.type(-0.0) if dtype.kind == "f" else dtype.type(0)
 
 
-#: What does not change a reduction, by its functions.
+#: The neutral elements of reductions for a dtype, by callees.
 _NEUTRAL: Final[dict[Any, Callable[[Any], Any]]] = {
     **dict.fromkeys((np.sum, np.ndarray.sum), _nothing),
     **dict.fromkeys((np.prod, np.ndarray.prod), lambda dtype: dtype.type(1)),
@@ -43,7 +43,7 @@ _NEUTRAL: Final[dict[Any, Callable[[Any], Any]]] = {
 }
 
 
-#: Their results are places.
+#: Reductions whose results are indices.
 _PLACES: Final = frozenset({np.argmax, np.argmin, np.ndarray.argmax, np.ndarray.argmin})
 
 
@@ -75,7 +75,7 @@ def _dtype(value: Operand) -> Any:
 
 
 def _reduced(r: Rewriter, op: Op) -> tuple[Operand, list[int], bool]:
-    """The array, the axes and whether they are kept, of a reduction with nothing else to it."""
+    """Return the array, the axes and whether they are kept, of a reduction without other arguments; raise Unbucketed for any other."""
     given = {"axis": Const(None), "keepdims": Const(False), **dict(op.kwargs)}
     if len(op.args) == 2:
         given["axis"] = op.args[1]
@@ -132,7 +132,7 @@ def _variance(r: Rewriter, op: Op) -> Operand:
 
 @_rule(np.dot, np.matmul, operator.matmul, np.ndarray.dot, np.inner)
 def _product(r: Rewriter, op: Op) -> Operand:
-    """Products of vectors and matrices: the axes that are summed over have nothing in place of padding, on both sides."""
+    """Rewrite a product of vectors and matrices: padding along the axes that are summed over becomes zero in both operands."""
     a, b = op.args
     one, other = r.dims_of(a), r.dims_of(b)
     if op.kwargs or not 1 <= len(one) <= 2 or not 1 <= len(other) <= 2:

@@ -1,4 +1,4 @@
-"""What each op makes of padding: the rules by which ``pad_function`` rewrites a Function for arrays that are padded.
+"""The rules by which ``pad_function`` rewrites each op of a Function for padded arrays.
 
 Those of reductions and contractions are in ``padding_reductions``.
 """
@@ -23,16 +23,16 @@ _rule = noting(_RULES)
 
 
 def bucketed(function: Function, dims: Sequence[Dims | None], buckets: Sequence[tuple[int, int]]) -> tuple[Function, list[Count]]:
-    """The function for padded arrays, and what its additional parameters are.
+    """Return the function rewritten for padded arrays, and the Counts that are its additional parameters.
 
-    dims     of each parameter that is an array: its dimensions, a Size where they vary
-    buckets  the smallest and the greatest length, by the number of the Size
+    dims     the dimensions of each parameter that is an array, a Size where one varies; None for other parameters
+    buckets  the smallest and the greatest length of each Size, by its number ``which``
     """
     made = copy(function)
     return made, run_pass("bucketed", lambda one: Rewriter(one, dims, buckets, _rule_of).run(), made, checking())
 
 
-# ------------------------------------------------------------------------------------------------- what ops do
+# ------------------------------------------------------------------------------------------------- rules for ops
 
 _CASTS: Final = frozenset({np.ndarray.astype})
 _BY_ELEMENT: Final = frozenset({
@@ -65,7 +65,7 @@ def _elementwise(r: Rewriter, op: Op) -> Operand:
 
 
 def _arithmetic(r: Rewriter, op: Op) -> Operand:
-    """Lengths plus and minus a constant are lengths."""
+    """Record that a length plus or minus a constant is a length."""
     if op.callee not in (operator.add, operator.sub) or len(op.args) != 2:
         return op
     a, b = op.args
@@ -130,7 +130,7 @@ def _attribute(r: Rewriter, op: Op, dims: Dims, name: str) -> Operand:
 
 @_rule(operations.make_tuple, operations.make_list, operations.make_dict)
 def _container(r: Rewriter, op: Op) -> Operand:
-    """A container of results; a tuple of lengths is a shape."""
+    """Rewrite a container of results; a tuple of lengths is recorded as a shape."""
     values = [v for v in op.args if isinstance(v, Param | Op)]
     if any(v in r.slices for v in values):
         if op.callee is not operations.make_tuple or any(v in r.built or v in r.shapes or r.varies(v) for v in values):
@@ -198,7 +198,7 @@ def _indexed(r: Rewriter, op: Op, array: Operand, index: Operand) -> Operand:
 
 
 def _keys(r: Rewriter, index: Operand) -> list[Any]:
-    """The index of each dimension: a slice of constants and lengths, None, or an Int."""
+    """Return the index of each dimension: a slice of constants and lengths, None, or an Int."""
     if isinstance(index, Op) and index.callee is operations.make_tuple:
         return [key for part in index.args for key in _keys(r, part)]
     if isinstance(index, Op) and index.callee is slice:
@@ -214,7 +214,7 @@ def _keys(r: Rewriter, index: Operand) -> list[Any]:
 
 
 def _sliced(r: Rewriter, dim: int | Size, key: slice) -> tuple[int | Size, slice]:
-    """The size of a slice with step one, and the slice that takes it from the padded array."""
+    """Return the size of a slice with step one, and the slice that takes it from the padded array."""
     if key.step not in (None, 1):
         raise Unbucketed("a slice with a step")
     start, stop = key.start if key.start is not None else 0, key.stop
@@ -236,7 +236,7 @@ def _sliced(r: Rewriter, dim: int | Size, key: slice) -> tuple[int | Size, slice
 
 
 def _within(r: Rewriter, end: int | Size, dim: int | Size) -> int | Size:
-    """The end of a slice, which certainly lies within the dimension."""
+    """Return the end of a slice; raise Unbucketed unless it certainly lies within the dimension."""
     if isinstance(end, Size):
         if not isinstance(dim, Size) or end.which != dim.which or end.offset > dim.offset:
             raise Unbucketed("where the slice ends is not known")
@@ -247,14 +247,14 @@ def _within(r: Rewriter, end: int | Size, dim: int | Size) -> int | Size:
 
 @_rule(slice)
 def _slice(r: Rewriter, op: Op) -> Operand:
-    """Looked at where it is used."""
+    """Record a slice; it is rewritten where it is used."""
     r.slices.add(op)
     return op
 
 
 @_rule(np.zeros, np.ones, np.empty, np.ndarray, np.full, np.arange)
 def _creation(r: Rewriter, op: Op) -> Operand:
-    """Arrays of a length: of the bucket's."""
+    """Rewrite the creation of an array whose shape holds lengths: it gets the sizes of the bucket."""
     shape = op.args[0]
     if op.callee is np.arange and len(op.args) > 1:
         raise Unbucketed("a range with a start")
@@ -272,7 +272,7 @@ def _creation(r: Rewriter, op: Op) -> Operand:
 
 @_rule(np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.copy, np.ndarray.copy, np.cumsum, np.ndarray.cumsum, np.cumprod, np.ndarray.cumprod)
 def _alike(r: Rewriter, op: Op) -> Operand:
-    """Results of the same sizes, of which each depends on nothing behind it."""
+    """Rewrite an op whose result has the sizes of its argument, and whose elements depend on no later ones."""
     array = op.args[0]
     if not r.varies(array) or any(r.varies(v) for v in op.args[1:]) or any(k not in ("dtype", "axis") for k, _ in op.kwargs):
         raise Unbucketed("an argument that varies")
@@ -284,7 +284,7 @@ def _alike(r: Rewriter, op: Op) -> Operand:
     return op
 
 
-# ------------------------------------------------------------------------------------------------- places
+# ------------------------------------------------------------------------------------------------- transposition, differences, stores
 
 
 @_rule(np.transpose, np.ndarray.transpose)
@@ -309,7 +309,7 @@ def _difference(r: Rewriter, op: Op) -> Operand:
 
 @_rule(operator.setitem)
 def _store(r: Rewriter, op: Op) -> Operand:
-    """One element of an array of the function's own."""
+    """Rewrite a store of one element into an array that the function has made."""
     array, index, value = op.args
     if r.varies(value) or array in r.views or not r.varies(array):
         raise Unbucketed("a store of another kind")

@@ -1,4 +1,4 @@
-"""Numbers that are stored by a step that is not known are stored one after the other: as many as it takes, and no more.
+"""Strided stores with an unknown step: numbers are stored one after the other, by a loop with as many iterations as needed.
 
     sieve[p * p :: p] = False      while start < stop: sieve[start] = False; start += step
 """
@@ -43,7 +43,7 @@ def _storing(array: AbstractValue, value: AbstractValue) -> Function | None:
 def scalarize_strided_stores(function: Function) -> Function:
     """Expand stores with an unknown stride into loops of scalar stores.
 
-    The function with such stores written out as loops; the very same, if there are none.
+    Returns a function in which these stores are loops; the same object if there are none.
     """
     if not any(_bounds(op) for one in callees(function) for op in one.ops()):
         return function
@@ -67,7 +67,7 @@ def _write_out(op: Op) -> None:
 
 
 def _bounds(op: Op) -> tuple[Operand, ...]:
-    """Start, stop and step of what a number is stored into, if that is part of a vector by a step that is not known."""
+    """Return start, stop and step of a store of a number into a part of a vector with an unknown step; () for any other op."""
     if op.callee is not operator.setitem or len(op.args) != 3:
         return ()
     array, part, value = op.args

@@ -1,10 +1,11 @@
-"""Functions that call themselves last, as loops: XLA has no recursion, and nothing is left to do behind such a call.
+"""Tail-recursion elimination: functions that call themselves last become loops, as XLA has no recursion and nothing is left to do after the
+call.
 
     def gcd(a, b):                              while True:
         return a if b == 0 else gcd(b, a % b)       if b == 0: return a
                                                     a, b = b, a % b
 
-Where Python would come to the end of its stack, it is left to Python to say so.
+Where Python would exceed its recursion limit, raising the RecursionError is left to Python.
 """
 
 import operator
@@ -18,13 +19,13 @@ from hovis_xla.loops import driver
 def eliminate_tail_recursion(function: Function) -> Function:
     """Turn tail calls of a function by itself into loops.
 
-    The function, and those it calls, with loops for calls of themselves that come last; the very same, if there are none.
+    Returns the function with loops in place of its tail calls of itself, and likewise in its callees; the same object if there are none.
     """
     return driver.applied(_go_round, function) if any(_calls(block, one) for one in callees(function) for block in one.blocks) else function
 
 
 def _calls(block: Block, function: Function) -> Op | None:
-    """The call of the function that a block ends with, and whose result it returns."""
+    """Return the tail call of the function by itself that a block ends with, or None."""
     last, end = block.ops[-1] if block.ops else None, block.terminator
     if last is None or last.callee is not function or not isinstance(end, Return) or end.value is not last:
         return None

@@ -1,4 +1,4 @@
-"""Executables: compiled, kept for sizes, written as bytes, retried where something has grown."""
+"""Executables: compilation, buckets of sizes, serialization, and retries with longer tapes."""
 
 from hovis.base import own_code
 

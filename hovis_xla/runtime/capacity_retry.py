@@ -1,10 +1,10 @@
-"""Tapes that grow.
+"""Growing tapes: a call that overflows a tape is done again by a program with a longer one.
 
-A reverse sweep needs what the rounds of a loop have left, and XLA has no array of which the length is found out later.  Where
-nobody knows how many rounds there will be, a program is made with tapes of some length.  The forward loop goes on behind the end
-of one, and counts; then the call gives up, says how many slots there should have been, and is done again by a program that has
-them: twice as many, or four times …  That one is kept, and does the calls from then on, until one needs no more than the first
-program has.
+A reverse sweep needs the values that the iterations of a loop have saved, and XLA has no arrays whose length is determined later.
+If the trip count is unknown, a program is made with tapes of some length.  The forward loop continues past the end of a tape, and
+counts; then the program bails out, reports how many slots it would have needed, and the call is repeated by a program that has
+them: twice as many, or four times …  That program is kept, and does the calls from then on, until one needs no more slots than
+the first program has.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,14 +18,14 @@ from hovis_xla.jaxlib.adapter import XlaError
 if TYPE_CHECKING:
     from hovis_xla.runtime.executable import Executable
 
-#: So many bytes all tapes may have together that have grown.
+#: Maximum size in bytes of all tapes together that have been made longer.
 MOST: Final = 1 << 30
 
 
 class Growing:
-    """The executables of one Function, by the lengths of its tapes.
+    """The executables of one Function, by the lengths of their tapes.
 
-    longer   how the one is entered that does the calls at present, if it is not the first
+    longer   the entry of the executable that does the calls at present; empty if this is the first one
     """
 
     def __init__(self, first: "Executable", make: "Callable[[dict[int, int]], Executable]") -> None:
@@ -34,7 +34,9 @@ class Growing:
         self.made: dict[tuple[tuple[int, int], ...], Executable] = {}
 
     def told(self, executable: "Executable", gave_up: bool, counts: Sequence[int]) -> Callable[..., Any] | None:
-        """A run has filled so many slots of each tape: what is to do the call again, if it has given up for that."""
+        """Take the number of slots that a run has filled of each tape. Returns the entry that is to do the call again if it gave up because a
+        tape was too short, else None.
+        """
         tapes = executable.lowered.tapes
         if not gave_up:
             if executable is not self.first and all(n <= tape.slots for n, tape in zip(counts, self.first.lowered.tapes, strict=True)):
@@ -48,7 +50,7 @@ class Growing:
         except (XlaError, NotLowerable):
             return None
         self.longer[:] = [enter]
-        # what can be seen from outside is not done twice
+        # observable effects must not be repeated
         return None if executable.lowered.record else enter
 
     def _with(self, lengths: dict[int, int]) -> "Executable":
@@ -64,7 +66,7 @@ class Growing:
 
 
 def _lengths(tapes: Sequence[Tape], counts: Sequence[int]) -> dict[int, int] | None:
-    """How long the tapes are to be, by number; None if none was too short, or that is too much."""
+    """Compute the new lengths of the tapes, by number; None if no tape was too short, or if they would exceed ``MOST``."""
     if all(n <= tape.slots for n, tape in zip(counts, tapes, strict=True)):
         return None
     for enough in (_doubled, max):
@@ -75,7 +77,7 @@ def _lengths(tapes: Sequence[Tape], counts: Sequence[int]) -> dict[int, int] | N
 
 
 def _doubled(wanted: int, slots: int) -> int:
-    """slots, doubled until that is enough."""
+    """Return ``slots``, doubled until it is at least ``wanted``."""
     while slots < wanted:
         slots *= 2
     return slots

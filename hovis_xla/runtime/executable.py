@@ -1,4 +1,4 @@
-"""A lowered Function, compiled: what there is to look at, and the way to call it (``call_entry``)."""
+"""Compiled Functions: how to inspect them, and how to call them (``call_entry``)."""
 
 import contextlib
 import dataclasses
@@ -37,7 +37,7 @@ from hovis_xla.runtime.capacity_retry import Growing
 
 
 def parameters(function: Function, types: Sequence[Num | Known | None] | None = None) -> list[Num | Known]:
-    """What each parameter of a Function is: as given, else by its type (with all dimensions known)."""
+    """Return what each parameter of a Function is: as given, else by its type (with all dimensions known)."""
     found: list[Num | Known] = []
     for k, param in enumerate(function.params):
         given = types[k] if types is not None else None
@@ -53,11 +53,12 @@ QUICKLY: bool = True
 
 
 class Executable:
-    """A compiled Function.  Called with its leaves it gives the result, or BAILED.
+    """A compiled Function. Called with its leaves it returns the result, or BAILED.
 
-    ``types`` says what each leaf is; the program is made when it is first needed, unless it is there already.  Half of what a first
-    call takes is LLVM's optimizing: where there is little work, the first call (:meth:`first`) goes without, and without what
-    makes programs longer for loops to be quicker.  ``lowered`` is what was lowered for that, until it is lowered in full.
+    ``types`` says what each leaf is; the program is compiled when it is first needed, unless it is given.  Half of the time of a
+    first call is spent in LLVM's optimizer: where there is little work, the first call (:meth:`first`) does without it, and without
+    passes that make loops faster by making programs longer.  ``lowered`` is the Lowered of that quick compilation, until the
+    Function is lowered in full.
     """
 
     def __init__(self, name: str, types: Sequence[Num | Known], lowered: Lowered, exact: bool = False, program: Program | None = None) -> None:
@@ -66,7 +67,7 @@ class Executable:
         self.lowered = lowered
         self.exact = exact
         self._program = program
-        #: held while the program is compiled, by one thread for all
+        #: held by the thread that compiles the program
         self._compiling = lock()
         self._enter: Callable[..., Any] | None = None
         self._larger: Callable[..., Any] | None = None
@@ -74,9 +75,9 @@ class Executable:
         self.in_a_hurry = QUICKLY and not exact and program is None
         self._function: Function | None = None
         self._ordered = False
-        #: what was lowered for a first call, until it is lowered in full
+        #: the Lowered for a first call; None once the Function is lowered in full
         self._plain: Lowered | None = None
-        #: what has been done of a call that Python has to do again
+        #: the effects that were already performed of a call that Python has to do again
         self.log = Log()
 
     @staticmethod
@@ -84,10 +85,10 @@ class Executable:
     def of(
         function: Function, types: Sequence[Num | Known | None] | None = None, exact: bool = False, ordered: bool = False, hurry: bool = False
     ) -> "Executable":
-        """The executable of a Function; NotLowerable if it can't be one.
+        """Return the executable of a Function; NotLowerable if it can't be lowered.
 
-        ordered  see ``module``
-        hurry    a call is waiting for it: it is not lowered in full before that is needed
+        ordered  see ``module.lower``
+        hurry    a call is waiting: the Function is lowered in full only when that is needed
         """
         known = parameters(function, types)
         try:
@@ -102,11 +103,11 @@ class Executable:
             jaxlib_checks.check()
             made._plain = made.lowered if early else None
         if made.lowered.tapes:
-            made._in_full()  # what grows, grows from the program that is kept
+            made._in_full()  # tapes are made longer than those of the program that is kept
         return made
 
     def _in_full(self) -> Lowered:
-        """What it is compiled from in full."""
+        """Return the Lowered for the full compilation, and lower the Function for it if that has not been done."""
         if self._plain is not None and self._function is not None:
             plain, self._plain, whole = self._plain, None, in_rounds(self._function)
             with gc_pause.seldom(), deadline.within(deadline.limit()):
@@ -114,21 +115,21 @@ class Executable:
                     with contextlib.suppress(NotLowerable, OutOfTime):
                         self.lowered = lower(whole, self.types, True, ordered=self._ordered)
                 if self.lowered is plain and plain.bounded:
-                    # where that is refused, as other loops are written out, what is bounded goes on, and Python where it gives up
+                    # if this is refused too, as other loops are expanded, the bounded program stays, and Python does calls in which it bails out
                     with contextlib.suppress(NotLowerable, OutOfTime):
                         self.lowered = lower(self._function, self.types, True, ordered=self._ordered)
         return self.lowered
 
     @lazy
     def general(self) -> "Executable":
-        """The executable for ints of any size, if this is the one for small ints; else itself."""
+        """The executable for ints of any size: itself, unless it is for small ints only."""
         if not self.lowered.narrow or self._function is None:
             return self
         return self._again(False)
 
     @property
     def _for_larger(self) -> Callable[..., Any]:
-        """What does calls with ints that are not small: Python, where there is no program for them."""
+        """The entry for calls with ints that are not small. It returns BAILED, and Python does the call, if there is no program for them."""
         if self._larger is None:
             try:
                 self._larger = self.general.enter
@@ -138,11 +139,11 @@ class Executable:
 
     @lazy
     def growing(self) -> Growing | None:
-        """Those with longer tapes, if they may turn out to be too short."""
+        """The executables with longer tapes; None if no tape can turn out to be too short."""
         return Growing(self, functools.partial(self._again, self.lowered.narrow)) if self.lowered.tapes and self._function is not None else None
 
     def _again(self, narrow: bool, slots: Mapping[int, int] = NO_SLOTS) -> "Executable":
-        """Another one of the same Function."""
+        """Lower the same Function to another executable, for small ints or not (``narrow``) and with tapes of these lengths (``slots``)."""
         assert self._function is not None
         made = Executable(self.name, self.types, lower(in_rounds(self._function), self.types, narrow, slots, self._ordered), self.exact)
         made.log = self.log
@@ -151,10 +152,10 @@ class Executable:
             made.growing = self.growing
         return made
 
-    # --------------------------------------------------------------------------------------------- to look at
+    # --------------------------------------------------------------------------------------------- inspection
 
     def stablehlo(self, locations: bool = False) -> str:
-        """The program before XLA has seen it."""
+        """Return the text of the program as it is before XLA optimizes it."""
         with COMPILER:
             return adapter.text_of(self._in_full().module, locations)
 
@@ -165,7 +166,7 @@ class Executable:
 
     @lazy
     def _packed(self) -> tuple[Any, Recipe]:
-        """The module that is compiled, and how that is done in full."""
+        """The module for the full compilation, and the recipe for that."""
         low = self._in_full()
         with adapter.context():
             module = Module(scalar_packing.packed(low.module, low.inputs, low.outputs))
@@ -179,7 +180,7 @@ class Executable:
 
     @lazy
     def _packed_plainly(self) -> tuple[Any, Recipe]:
-        """The module that is compiled quickly; that is no place for what is slow to find out, but makes loops quick."""
+        """The module for the quick compilation, and the recipe for that, without the passes that take long and make loops fast."""
         low = self._plain
         if low is None:
             return self._packed
@@ -190,10 +191,10 @@ class Executable:
             return module.ir, Recipe(self.exact, small=low.work.small, native=low.work.native)
 
     def _compiled(self) -> Program:
-        """The program in full, which the first thread that comes compiles, while others do other things."""
+        """Compile the program in full. The first thread that needs it does that, while other threads can do other work."""
         with gc_pause.seldom(), COMPILER, adapter.context():
             packed = self._packed if self._program is None else None
-            first = self.__dict__.get("_packed_plainly")  # what a first call asks for on disk
+            first = self.__dict__.get("_packed_plainly")  # what a first call looks up on disk
         with self._compiling, gc_pause.seldom(), adapter.context():
             if self._program is None and packed is not None:
                 module, recipe = packed
@@ -205,18 +206,18 @@ class Executable:
         return self._program
 
     def _made(self, low: Lowered, module: Any, recipe: Recipe, first: tuple[Any, Recipe] | None = None) -> Program:
-        """A module, compiled as a recipe says."""
+        """Compile a module as a recipe says."""
         inputs, outputs = scalar_packing.interface(low.inputs), scalar_packing.interface(low.outputs)
         with progress.told(f"compiling {self.name}"):
             return disk_cache.compiled(module, inputs, outputs, low.callbacks, recipe, first)
 
     def as_text(self) -> str:
-        """The optimized HLO."""
+        """Return the text of the optimized HLO."""
         return self.program.as_text()
 
     @property
     def loops(self) -> Loops:
-        """What XLA has made of the loops."""
+        """The loops of the program as XLA has compiled them."""
         return loops_of(self.as_text())
 
     def cost_analysis(self) -> dict[str, float]:
@@ -227,20 +228,20 @@ class Executable:
         """Sizes of code, arguments, results and temporaries."""
         return self.program.memory_analysis()
 
-    # --------------------------------------------------------------------------------------------- worth
+    # --------------------------------------------------------------------------------------------- profitability
 
     @property
     def overhead(self) -> float:
-        """What a call costs besides the work, in microseconds."""
+        """Cost of a call besides the work, in microseconds."""
         return cost_model.of_call(self.lowered.inputs, self.lowered.outputs, len(self.lowered.callbacks))
 
     @property
     def is_worth_it(self) -> bool:
-        """May the work be more than what a call costs?"""
+        """May the work take longer than the overhead of a call?"""
         return self.lowered.work.loops or self.lowered.work.python > self.overhead
 
     def contest(self, *others: str) -> Contest:
-        """The executable against other ways to do the same."""
+        """Return a Contest of the executable with other ways to do the same."""
         work = self.lowered.work
         return Contest(["xla", *others], functools.partial(cost_model.hopeless, work, self.overhead), grows=work.loops)
 
@@ -255,7 +256,9 @@ class Executable:
         return self._enter
 
     def first(self, *leaves: Any) -> Any:
-        """As ``enter``, for a first call: if it is sure to take no time, its program is compiled quickly.  The next one is compiled in full."""
+        """Do a first call. Like ``enter``, but if the work is certain to be little, the program is compiled quickly; the next call compiles it
+        in full.
+        """
         with gc_pause.seldom(), COMPILER, adapter.context():
             hurry, self.in_a_hurry = self.in_a_hurry and self._program is None, False
             low = self.lowered
@@ -266,7 +269,7 @@ class Executable:
         with gc_pause.seldom(), adapter.context():
             module, recipe = packed
             if disk_cache.is_there(module, recipe):
-                program = None  # in full
+                program = None  # it is on disk, compiled in full
             else:
                 program = self._made(low, module, dataclasses.replace(recipe, quick=True))
         if program is None:
@@ -288,7 +291,7 @@ class Executable:
         return self.enter(*leaves)
 
     def fits(self, leaves: Sequence[Any]) -> bool:
-        """Are the leaves what it was compiled for?"""
+        """Do the leaves have the types and shapes that the executable was compiled for?"""
         return all(_fits(leaf, num) for leaf, num in zip(leaves, self.types, strict=True) if isinstance(num, Num))
 
 

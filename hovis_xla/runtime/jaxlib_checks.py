@@ -1,7 +1,7 @@
-"""What hovis relies on in a jaxlib, looked at once: some of it is nowhere promised, and a new version may do otherwise.
+"""Self-test of the properties of jaxlib that hovis relies on: some are documented nowhere, and a new version may behave otherwise.
 
-``self_test`` takes a tenth of a second, so what it found is kept on disk, for this jaxlib, CPU and flags.  Where
-nothing may be kept there it is done when somebody asks, and before the first program with a loop.
+``self_test`` takes a tenth of a second, therefore its findings are kept on disk, for this jaxlib, CPU and flags.  Where
+nothing may be written to disk, it runs on request, and before the first program with a loop.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from hovis.base.once import once
 from hovis_xla.emit.values import NotLowerable
 from hovis_xla.jaxlib import adapter, disk_cache, self_test
 
-#: What only makes loops quick; without it they are right, and slow.
+#: Properties that only make loops fast; without them, loops are correct but slow.
 QUICK: Final = frozenset({"a loop becomes one native function", "the threshold for that can be set", "a barrier keeps stores in place"})
 
 _FILE: Final = "self-test.json"
@@ -21,7 +21,7 @@ _FILE: Final = "self-test.json"
 
 @once
 def missing() -> frozenset[str]:
-    """What this jaxlib does not do as hovis expects."""
+    """Return the expected properties that this jaxlib does not have."""
     about = json.dumps(disk_cache.circumstances(False), sort_keys=True)
     where = disk_cache.folder()
     found = _read(where / _FILE, about) if where is not None else None
@@ -40,20 +40,20 @@ def _look() -> frozenset[str]:
 
 
 def check() -> None:
-    """NotLowerable, if programs of this jaxlib can't be trusted."""
+    """Raise NotLowerable if programs of this jaxlib can't be trusted."""
     wrong = missing() - QUICK
     if wrong:
         raise NotLowerable(f"jaxlib {adapter.version()} is not as it is expected to be, not so: {', '.join(sorted(wrong))}")
 
 
 def about_loops() -> str:
-    """What there is to say of loops in this jaxlib: nothing, if it makes native code of them."""
+    """Describe why loops are slow in this jaxlib; empty if it compiles them to native code."""
     slow = missing() & QUICK
     return f"With jaxlib {adapter.version()} loops are slower than they could be, not so: {', '.join(sorted(slow))}." if slow else ""
 
 
 def _read(path: Path, about: str) -> frozenset[str] | None:
-    """What was found by an earlier process in the same circumstances."""
+    """Read what an earlier process found in the same circumstances; None if there is nothing."""
     try:
         with open(path, encoding="utf-8") as file:
             kept = json.load(file)

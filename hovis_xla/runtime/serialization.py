@@ -1,10 +1,10 @@
-"""Executables as bytes: a header of JSON, then the machine code as XLA gives it.
+"""Serialization of executables: a header of JSON, then the machine code as XLA gives it.
 
     magic, digest of the rest, length of the header, header, code
 
-Nothing is unpickled and nothing is imported by name: a header holds numbers, strings, tuples, shapes and arrays, and that is
-all that a stored executable can have in its results besides what it computes.  The digest finds damage, not malice: the
-code in it is run, so load only what you would run.
+Nothing is unpickled and nothing is imported by name: a header holds numbers, strings, tuples, shapes and arrays, and the
+results of a stored executable hold nothing else besides what it computes.  The digest detects damage, not malice: the
+machine code is executed, therefore load only files that you would execute.
 """
 
 import base64
@@ -59,7 +59,7 @@ class StorageError(HovisError, ValueError):
 
 
 def encode(value: Any) -> Any:
-    """A known value as JSON, so that decode gives one of the same type and bits."""
+    """Encode a known value as JSON; :func:`decode` gives a value of the same type and bits."""
     if value is None or type(value) in (bool, str) or (type(value) is int and value.bit_length() <= 512):
         return value
     if type(value) is float:
@@ -78,7 +78,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(form: Any) -> Any:
-    """The value of :func:`encode`."""
+    """Decode a value that :func:`encode` has encoded."""
     if not isinstance(form, list):
         return form
     match form:
@@ -118,7 +118,7 @@ def _num_of(form: Any) -> Num:
 
 
 def _dtype_of(name: Any) -> "np.dtype[Any]":
-    """A dtype of numbers: nothing else is in an executable."""
+    """Return a dtype of numbers, by its name: an executable holds no others."""
     made = np.dtype(name) if type(name) is str else None
     if made is None or made.kind not in "biufc":
         raise StorageError("a damaged header")
@@ -237,7 +237,7 @@ def _callback_of(form: Any, failures: list[BaseException]) -> Callable[..., Any]
 
 @once
 def _functions() -> dict[str, Callable[..., Any]]:
-    """What a stored executable may call on the host, by name."""
+    """Return the functions that a stored executable may call on the host, by name."""
     rooms: dict[str, Any] = {"numpy": np, "numpy.linalg": np.linalg, "numpy.fft": np.fft, "numpy.ndarray": np.ndarray, "numpy.generic": np.generic}
     return {f"{room}.{name}": fn for room, owner in rooms.items() for name, fn in vars(owner).items() if callable(fn) and not isinstance(fn, type)}
 
@@ -257,7 +257,7 @@ def _host_call_of(form: Any, failures: list[BaseException]) -> HostCall:
     return made
 
 
-#: What the arguments and the result of a call on the host are put together by.
+#: Constructors of the arguments and the result of a call on the host, by name.
 _KINDS: Final[dict[str, Any]] = {**_BUILDERS, "tuple": tuple, "list": list}
 
 
@@ -279,7 +279,7 @@ def _place_of(form: Any) -> Any:
 
 
 def _printer(act: Any) -> Any:
-    """A print; of other acts nothing is known by its name."""
+    """Encode a print; raise StorageError for any other act, which can't be found by a name."""
     if act.fn is not builtins.print:
         raise StorageError(f"it can't be stored: it calls {getattr(act, 'fn', act)!r} on the host")
     return [list(map(_place, act.args)), list(act.names), list(map(_num, act.nums))]
@@ -292,11 +292,11 @@ def _printer_of(form: Any, failures: list[BaseException]) -> Act:
     return made
 
 
-# ------------------------------------------------------------------------------------------------- the whole
+# ------------------------------------------------------------------------------------------------- whole executables
 
 
 def dump(executable: Executable, arguments: list[tuple[str, Any]]) -> bytes:
-    """An executable, and the name and the plan (``argument_plan``) of each of its arguments, as bytes."""
+    """Serialize an executable, with the name and the plan (``argument_plan``) of each of its arguments."""
     executable = executable.general
     program, low = executable.program, executable.lowered
     if low.record is not None and low.bail is not None:
@@ -327,7 +327,7 @@ def dump(executable: Executable, arguments: list[tuple[str, Any]]) -> bytes:
 
 
 def restore(blob: bytes) -> tuple[Executable, list[tuple[str, Any]]]:
-    """What :func:`dump` was given; StorageError if the bytes are damaged, or made elsewhere."""
+    """Deserialize the bytes of :func:`dump`; StorageError if they are damaged, or made elsewhere."""
     header, code = _open(blob)
     try:
         _refuse_foreign(header)
@@ -336,7 +336,7 @@ def restore(blob: bytes) -> tuple[Executable, list[tuple[str, Any]]]:
         raise
     except adapter.XlaError as error:
         raise StorageError(f"XLA does not take this executable: {str(error).splitlines()[0]}") from None
-    except Exception:  # a header that is damaged may be anything, and nested as deep as it likes
+    except Exception:  # a damaged header may hold anything, nested arbitrarily deep
         raise StorageError("a damaged header") from None
 
 
@@ -359,7 +359,7 @@ def _restored(header: dict[str, Any], code: bytes) -> tuple[Executable, list[tup
 
 
 def _check(header: dict[str, Any], low: Lowered) -> None:
-    """StorageError if what a header says of its program does not hang together."""
+    """Raise StorageError if what a header says of its program is inconsistent."""
     outputs = [*(at for at, _ in low.written), *(k for k in (low.bail, low.choice) if k is not None)]
     holds = (
         type(header["name"]) is str

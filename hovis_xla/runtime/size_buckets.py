@@ -1,4 +1,4 @@
-"""The executables of a Function whose arrays have sizes that vary: one for each bucket (see ``pad_function``)."""
+"""The executables of a Function whose arrays vary in size: one for each bucket (see ``pad_function``)."""
 
 import functools
 import math
@@ -21,15 +21,15 @@ from hovis_xla.prepare.pad_function import LEAST, Count, Dims, Size, Unbucketed,
 from hovis_xla.prepare.padding_rules import bucketed
 from hovis_xla.runtime.executable import BAILED, Executable
 
-#: So many buckets are tried before the function is taken to be none for them.
+#: After this many buckets without an executable, no more are tried for the function.
 TRIED: Final = 2
 
-#: Shapes that are known to belong to a bucket, without another look at them.
+#: Maximum number of shapes for which the way to do a call is remembered.
 SHAPES: Final = 4096
 
 
 class Plan:
-    """How calls of one bucket are done: by its executable, for which arrays are padded, or by the residual."""
+    """How calls of one bucket are done: by its executable, on padded arrays, or by the residual."""
 
     __slots__ = ("contest", "counts", "executable", "shapes")
 
@@ -41,10 +41,10 @@ class Plan:
 
 
 class Sized:
-    """Called with leaves it gives the result, or BAILED, as an Executable does.
+    """The executables for all sizes. Called with leaves it returns the result, or BAILED, as an Executable does.
 
-    Equal sizes are taken to be the same size: which are equal is part of what an executable is made for.  ``python`` is the
-    residual as a function of its leaves, for sizes of which it makes less work; None: executables do it all.
+    Equal sizes are taken to be one and the same Size: an executable is specialized to which sizes are equal.  ``python`` is the
+    residual as a function of its leaves, for sizes for which it is faster; None: executables do all calls.
     """
 
     def __init__(self, function: Function, exact: bool, python: Callable[..., Any] | None = None) -> None:
@@ -52,23 +52,23 @@ class Sized:
         self.exact = exact
         self.python = python
         self.reason: str | None = None
-        #: the dimensions that vary, of each parameter that is an array
+        #: for each parameter that is an array: its dimensions, None where they vary; and the axes that vary
         self.fixed = [_known_dims(p.type, p.dims) for p in function.params]
         self.open = [tuple(k for k, d in enumerate(fixed or ()) if d is None) for fixed in self.fixed]
         self._dtypes = [_dtype_of(p.type) for p in function.params]
         self._plans: dict[Any, Plan | None] = {}
-        #: what does calls with leaves of these shapes
+        #: the function that does calls with leaves of these shapes
         self._by_shapes: dict[Any, Callable[..., Any]] = {}
-        #: what has been done of a call that Python has to do again
+        #: the effects that were already performed of a call that Python has to do again
         self.log = Log()
 
     @property
     def hopeless(self) -> bool:
-        """Has it been tried, and nothing come of it?"""
+        """Were buckets tried, and none of them compiled?"""
         return len(self._plans) >= TRIED and not self.executables
 
     def plan(self, leaves: Sequence[Any]) -> tuple[Plan | None, list[int]]:
-        """How leaves like these are done, and the sizes that vary; None if there is no executable for them."""
+        """Return the plan for leaves of these sizes, and the sizes that vary; the plan is None if there is no executable for them."""
         lengths: list[int] = []
         key: list[Any] = []
         for leaf, axes in zip(leaves, self.open, strict=True):
@@ -95,7 +95,9 @@ class Sized:
 
     @functools.cached_property
     def enter(self) -> Callable[..., Any]:
-        """The function from the leaves to the result, or BAILED: no array of this rank, a size that is none for a bucket, or the program has given up."""
+        """The function from the leaves to the result. It returns BAILED if a leaf has another type or rank, a size fits no bucket, or the
+        program bails out.
+        """
         names = [f"v{k}" for k in range(len(self.fixed))]
         arrays = [name for name, dtype in zip(names, self._dtypes, strict=True) if dtype is not None]
         scope: dict[str, Any] = {"ndarray": np.ndarray, "BAILED": BAILED, "runs": self._by_shapes, "look": self._look}
@@ -115,11 +117,11 @@ def enter({', '.join(names)}):
         return made
 
     def _look(self, *leaves: Any) -> Callable[..., Any]:
-        """What does calls with leaves of these shapes, for which it has not been looked yet."""
+        """Choose the function for calls with leaves of these shapes, which are new, and remember it."""
         cases = [fixed is None or _is_case(leaf.shape, fixed) for leaf, fixed in zip(leaves, self.fixed, strict=True)]
         plan, lengths = self.plan(leaves) if all(cases) else (None, [])
         if plan is None:
-            # what is too small for a bucket is too small for a call of XLA, mostly
+            # arrays too small for a bucket are mostly too small for a call of XLA to pay
             run = self.python if all(cases) and self.python is not None and self.executables else never
         elif plan.contest.winner == "residual" and plan.contest.alert == math.inf and self.python is not None:
             run = self.python
@@ -131,7 +133,7 @@ def enter({', '.join(names)}):
         return run
 
     def _run(self, plan: Plan, counts: list[int], *leaves: Any) -> Any:
-        """The result, by the executable of a bucket or by the residual; BAILED if the program has given up."""
+        """Return the result, by the executable of a bucket or by the residual; BAILED if the program bails out."""
         contest = plan.contest
         way, before = contest.begin(leaves), contest.winner
         start = time.perf_counter()
@@ -151,7 +153,7 @@ def enter({', '.join(names)}):
 
     @property
     def executables(self) -> list[Executable]:
-        """What has been compiled so far."""
+        """The executables that have been compiled until now."""
         return [plan.executable for plan in list(self._plans.values()) if plan is not None]
 
     def _made(self, leaves: Sequence[Any], lengths: list[int]) -> Plan | None:
@@ -192,12 +194,12 @@ def _named(value: object, scope: dict[str, Any]) -> str:
 
 
 def never(*leaves: Any) -> Any:
-    """There is no executable for these."""
+    """Return BAILED: there is no executable for these leaves."""
     return BAILED
 
 
 def opened(one: Any, other: Any) -> Any:
-    """The spec that both of these are cases of: alike but for sizes of arrays, which are open where they differ."""
+    """Return a spec that covers both: they are alike except for sizes of arrays, which become open where they differ."""
     if isinstance(one, ArraySpec) and isinstance(other, ArraySpec) and len(one.shape) == len(other.shape):
         return ArraySpec(other.dtype, tuple(a if a == b else None for a, b in zip(one.shape, other.shape, strict=True)), other.layout)
     if isinstance(other, Instance) and isinstance(one, Instance):
@@ -211,7 +213,7 @@ def opened(one: Any, other: Any) -> Any:
 
 
 def sizes(spec: Any) -> list[tuple[Any, ...]]:
-    """The shapes of all arrays in a spec."""
+    """Collect the shapes of all arrays in a spec."""
     if isinstance(spec, ArraySpec):
         return [spec.shape]
     inner = spec.fields.values() if isinstance(spec, Instance) else spec.values() if isinstance(spec, dict) else spec if isinstance(spec, list | tuple) else ()
@@ -219,7 +221,7 @@ def sizes(spec: Any) -> list[tuple[Any, ...]]:
 
 
 def without_sizes(key: Any) -> Any:
-    """A key that arrays of all sizes have in common."""
+    """Return the key without the sizes of arrays, keeping their ranks: arrays of all sizes share it."""
     if not isinstance(key, tuple):
         return key
     if len(key) == 4 and key[0] == "array":
@@ -228,7 +230,7 @@ def without_sizes(key: Any) -> Any:
 
 
 def _known_dims(kind: Any, dims: Any) -> tuple[int | None, ...] | None:
-    """The dimensions of an array, None where they are open."""
+    """Return the dimensions of an array, None where they are open; None if it is no array."""
     if not isinstance(kind, Array):
         return None
     return tuple(d.value if isinstance(d, Const) and type(d.value) is int else None for d in dims or (None,) * kind.rank)
@@ -244,7 +246,7 @@ def _is_case(shape: tuple[int, ...], dims: tuple[int | None, ...]) -> bool:
 
 
 def _filled_up(array: Any, shape: tuple[int, ...]) -> Any:
-    """A copy in the front part of an array of this shape."""
+    """Copy an array into the front part of an array of zeros of this shape."""
     made = np.zeros(shape, array.dtype)
     made[tuple(map(slice, array.shape))] = array
     return made

@@ -1,7 +1,7 @@
-"""A Function to a Python function.
+"""Assembling a Function into a Python function.
 
-The way of an op: ``flow`` says what is live, ``linear`` which instructions it becomes, ``slots`` where its result lives,
-the ``emitter`` puts the blocks in a row with their jumps, moves and handlers, and ``encode`` makes the code object.
+The stages: ``flow`` computes liveness, ``linear`` selects the instructions of each op, ``slots`` allocates locals to results,
+the ``emitter`` lays out the blocks with their jumps, moves and handlers, and ``encode`` builds the code object.
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -42,11 +42,11 @@ def assemble(
     lasting: Set[str] = frozenset(),
     mends: bool = True,
 ) -> FunctionType:
-    """The Python function that function is.
+    """Assemble function into a Python function.
 
-    ``parameters`` are the names of its params; of these the last ``keyword_only`` are keyword-only, and behind them
-    come ``*args`` if ``star`` and ``**kwargs`` if ``double_star``.  Those in ``lasting`` keep what they are given until the end.
-    mends: tracebacks out of it are repaired, which what is only traced again need not be.
+    ``parameters`` are the names of its params; the last ``keyword_only`` of them are keyword-only, followed
+    by ``*args`` if ``star`` and ``**kwargs`` if ``double_star``.  Parameters in ``lasting`` hold their arguments until the function ends.
+    mends: repair tracebacks that pass through the function; a function that is only traced again does not need that.
     """
     assert UNREADABLE is None, UNREADABLE
     assembler = _Assembler(namespace, set(map(id, callees(function))), mends)
@@ -67,13 +67,13 @@ class _Assembler:
     def __init__(self, namespace: dict[str, Any], called: Set[int], mends: bool = True) -> None:
         self.namespace = namespace
         self.mends = mends
-        #: the Functions that are called, by id: others are constants like any
+        #: ids of the Functions that are called: other Functions are ordinary constants
         self.called = called
         self.cells: dict[int, CellType] = {}
         self.functions: list[Function] = []
 
     def cell_of(self, value: object) -> CellType:
-        """The cell that holds value; for a Function, what it is compiled to."""
+        """Return the cell that holds value; for a called Function, the cell that will hold the compiled function."""
         cell = self.cells.get(id(value))
         if cell is None:
             if id(value) in self.called and isinstance(value, Function):
@@ -86,7 +86,7 @@ class _Assembler:
 
     def finish(self) -> None:
         """Compile the Functions that are called."""
-        for function in self.functions:  # grows on the way
+        for function in self.functions:  # the list grows during the loop
             cell = self.cells[id(function)]
             try:
                 cell.cell_contents  # noqa: B018
@@ -103,7 +103,7 @@ class _Assembler:
         lasting: Set[str] = frozenset(),
         defaults: tuple[tuple[object, ...] | None, Mapping[str, object] | None] = (None, None),
     ) -> FunctionType:
-        """One Function, by itself."""
+        """Compile one Function; the Functions that it calls are compiled by ``finish``."""
         if parameters is None:
             parameters = [param.name or f"p{k}" for k, param in enumerate(function.params)]
         assert len(parameters) == len(function.params), "one name for each parameter"
@@ -146,7 +146,7 @@ def _code(function: Function, emitter: Emitter, shape: tuple[int, int, bool, boo
 
     names, cell_names = emitter.slots.names, emitter.pool.cell_names
     if function.is_generator:
-        # its frame can be asked for its variables while it is suspended: the locals are none of the user's
+        # the frame of a suspended generator can be inspected: its locals must not look like variables of the user
         names, cell_names = [f".{k}" for k in range(len(names))], [f".{name.lstrip('.')}" for name in cell_names]
     count = len(function.params) - keyword_only - star - double_star
     # OPTIMIZED, NEWLOCALS, VARARGS, VARKEYWORDS, NESTED, GENERATOR (Include/cpython/code.h)

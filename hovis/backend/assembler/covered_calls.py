@@ -1,11 +1,11 @@
-"""Calls whose exceptions are caught, in the midst of a block.
+"""Calls in the middle of a block whose exceptions are caught (covered calls).
 
-A block of a Function ends with each call that has an error edge.  Where the way on is reached by nothing else, it is
-one block for the assembler, as for CPython: the instructions of the call are covered by a handler, and what stays on the
-stack across it is popped where it raises.
+In a Function, each call that has an error edge ends its block.  If the block on its ok edge has no other predecessor, the assembler joins both into
+one block, as CPython does: a handler covers the instructions of the call, and the values that stay on the
+stack across it are popped if it raises.
 
-CPython looks for signals at the end of each call of C code.  What makes an object for a call (``range(n)``) is covered as the call is: if a handler
-of signals raises there, that is in front of the call.
+CPython checks for signals at the end of each call of C code.  Calls that create an argument of the covered call (``range(n)``) are covered as well: a
+signal handler that raises there raises before the covered call.
 """
 
 import functools
@@ -16,12 +16,14 @@ from hovis.ir.analysis.control_flow import liveness
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Value, edges
 from hovis.ir.operations import poll, yield_, yield_from, yield_rest
 
-#: What leaves the frame, and comes back by another way; and what is a jump.
+#: Callees that always end a block: those that leave the frame and resume it elsewhere (yields), and ``poll``, which is emitted as a jump.
 _APART: Final = (yield_, yield_from, yield_rest, poll)
 
 
 def joined(function: Function) -> tuple[Block, dict[Op, Edge]]:
-    """The first block of a view of function, whose own blocks stay as they are, and the error edge of each call that is covered."""
+    """Build a view of function in which covered calls do not end a block; its own blocks stay unchanged. Return the first block of the view, and
+    the error edge of each covered call.
+    """
     if not any(isinstance(block.terminator, Invoke) for block in function.blocks):
         return function.blocks[0], {}
     entered: dict[Block, int] = {function.blocks[0]: 1}
@@ -71,9 +73,10 @@ def joined(function: Function) -> tuple[Block, dict[Op, Edge]]:
 
 
 def _made_for(end: Invoke, block: Block, needs: Callable[[], dict[Block, set[Value]]]) -> list[Op]:
-    """The calls of C code in front of one at the end of a block that were made for it: a handler of signals may raise there as well.
+    """Return the calls of C code right before the Invoke at the end of block that create its arguments: a signal handler may raise there as
+    well.
 
-    The handler may need nothing that is computed from there on: it would not be there yet.
+    A call is excluded if the handler needs its result, or that of an op between it and the Invoke: these would not have been computed yet.
     """
     made = [op for op in end.op.args if isinstance(op, Op) and op.effect & Effect.INTERRUPTED and not op.effect & Effect.RAISES]
     if not made:

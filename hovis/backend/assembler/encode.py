@@ -1,7 +1,7 @@
-"""Instructions to a code object: jumps, caches, line table and exception table, as CPython's Python/assemble.c makes them.
+"""Encoding of instructions as a code object: jumps, caches, line table and exception table, as CPython's Python/assemble.c makes them.
 
-What differs between Python versions is asked of the running one (``opcode.opmap``, and what its own compiler emits
-for a sample), so that no table of version numbers is needed.
+Differences between Python versions are found by querying the running Python (``opcode.opmap``, and the code that its own compiler emits
+for a sample), therefore no table of version numbers is needed.
 """
 
 import dis
@@ -16,7 +16,7 @@ from hovis.bytecode.normalize import UNREADABLE
 
 
 class _Opcodes(dict[str, int]):
-    """Opcodes by name.  On a Python for which nothing is assembled, those that it lacks are NOPs."""
+    """Opcodes by name. On a Python for which nothing is assembled, missing names are NOPs."""
 
     def __missing__(self, name: str) -> int:
         if UNREADABLE is None:
@@ -26,19 +26,19 @@ class _Opcodes(dict[str, int]):
 
 OP: Final[dict[str, int]] = _Opcodes(opcode.opmap)
 
-#: Does ``not`` and every conditional jump want an exact bool (3.13)?
+#: Do ``not`` and every conditional jump require an exact bool (3.13)?
 STRICT_BOOL: Final = "TO_BOOL" in OP
-#: 3.11 says twice how many arguments a call has, and puts NULL before the callable.
+#: 3.11 encodes the number of arguments of a call twice (PRECALL and CALL), and pushes NULL before the callable.
 PRECALL: Final = OP.get("PRECALL")
 NULL_FIRST: Final = "KW_NAMES" in OP
-#: Conditional jumps of 3.11 know both directions.
+#: 3.11 has separate forward and backward conditional jumps.
 DIRECTED: Final = "POP_JUMP_FORWARD_IF_TRUE" in OP
 
-#: END_FOR leaves the iterator to a POP_TOP behind it (3.13).
+#: END_FOR pops only one value; the iterator is popped by a POP_TOP that follows it (3.13).
 END_FOR_POPS_ONE: Final = "CALL_KW" in OP
 
 _raw_caches = opcode._inline_cache_entries  # type: ignore[attr-defined]
-#: How many code units each instruction takes with its caches, and what is behind its first.
+#: The number of code units of each instruction including its caches; ``_EMPTY``: the empty caches, by that number.
 _SIZES: Final[list[int]] = [1 + (_raw_caches.get(name, 0) if isinstance(_raw_caches, dict) else _raw_caches[k]) for k, name in enumerate(opcode.opname[:256])]
 _EMPTY: Final = [b""] + [bytes(2 * size - 2) for size in range(1, max(_SIZES) + 1)]
 
@@ -56,10 +56,10 @@ RERAISE: Final = OP["RERAISE"]
 TAKE_FAST: Final = OP.get("LOAD_FAST_AND_CLEAR")
 _EXTENDED_ARG: Final = OP["EXTENDED_ARG"]
 
-#: What turns a StopIteration that leaves a generator into a RuntimeError, where its own code has to (3.12).
+#: The instruction that turns a StopIteration leaving a generator into a RuntimeError, where the generator's own code has to do that (3.12).
 STOPITERATION_ERROR: Final = (OP["CALL_INTRINSIC_1"], 3) if "CALL_INTRINSIC_1" in OP else ()
 
-#: (instruction, the next one) -> one for both, whose argument has both locals in a nibble each (3.13).
+#: (instruction, the next one) -> the superinstruction for both, whose argument holds each local in four bits (3.13).
 _FUSED: Final = {
     (OP[first], OP[second]): OP[f"{first}_{second}"]
     for first in ("LOAD_FAST", "STORE_FAST")
@@ -74,12 +74,12 @@ NOWHERE: Final[Position] = (None, None, None, None)
 
 
 def argument_of(expression: str, name: str) -> int:
-    """The argument that this Python's compiler gives the instruction called name in a sample expression."""
+    """Return the argument that the compiler of the running Python gives to the instruction called name in a sample expression."""
     return next(i.arg for i in dis.get_instructions(compile(expression, "", "eval")) if i.opname == name and i.arg is not None)
 
 
 def _in_generator(statement: str, name: str) -> int:
-    """The same for a statement in a generator function; 0 if the instruction has no argument."""
+    """Return the argument of the instruction called name in a sample statement of a generator function, or 0 if it has none."""
     code = compile(f"def f():\n try:\n  {statement}\n finally:\n  f", "", "exec").co_consts[0]
     return next(i.arg or 0 for i in dis.get_instructions(code) if i.opname == name)
 
@@ -90,7 +90,7 @@ YIELD_FROM: Final = _in_generator("yield from f", "YIELD_VALUE")
 
 
 class Label:
-    """A place to jump to: the index of an instruction, once it is known."""
+    """A jump target: the index of an instruction, once it is known."""
 
     __slots__ = ("at",)
 
@@ -99,7 +99,9 @@ class Label:
 
 
 class Region:
-    """What an exception does: the stack is cut to depth, then on at label (``lasti``: with the raising offset beneath)."""
+    """Where an exception goes: the stack is cut to depth, then execution continues at label (``lasti``: with the offset of the raising
+    instruction beneath the exception).
+    """
 
     __slots__ = ("depth", "label", "lasti")
 
@@ -108,7 +110,7 @@ class Region:
 
 
 class Assembly:
-    """Instructions in order.  ``place`` and ``region`` hold for those that come; ``depth`` follows the stack."""
+    """Instructions in order. ``place`` and ``region`` apply to the instructions that follow; ``depth`` is the current height of the stack."""
 
     def __init__(self) -> None:
         self.ops: list[int] = []
@@ -141,9 +143,9 @@ class Assembly:
         self.regions.append(self.region)
 
     def cover(self, region: Region) -> None:
-        """What comes is in region, and so must be an instruction in front of it that raises nothing.
+        """Put the following instructions into region, and with them an instruction in front that cannot raise.
 
-        Where the exception of an inlined call is looked up, 3.13 takes the unit before the CALL (Python/ceval.c, resume_with_error).
+        When an inlined call raises, 3.13 looks up the handler by the code unit before the CALL (Python/ceval.c, resume_with_error).
         """
         self.region = region
         if END_FOR_POPS_ONE:
@@ -153,21 +155,21 @@ class Assembly:
                 self.do(OP["NOP"])
 
     def grow(self, count: int) -> None:
-        """So many values are on the stack that no instruction before this one put there."""
+        """Add count to the stack depth, for values that no instruction before this point pushed."""
         self.depth += count
         self.high = max(self.high, self.depth)
 
     def deref(self, op: int, cell: int, effect: int) -> None:
-        """An instruction on a closure cell; cells are numbered behind the locals, whose number is not known yet."""
+        """Append an instruction on a closure cell; cells are numbered after the locals, whose number is not known yet."""
         self.derefs.append(len(self.ops))
         self.do(op, cell, effect)
 
     def bind(self, label: Label) -> None:
-        """The next instruction is where label points."""
+        """Let label point to the next instruction."""
         label.at = self._barrier = len(self.ops)
 
     def jump(self, label: Label, quiet: bool = False) -> None:
-        """Go on at label; quiet: a jump back at which nobody looks for signals."""
+        """Append a jump to label; quiet: a backward jump that does not check for signals."""
         self._jump(OP["JUMP_FORWARD"] if label.at < 0 else OP["JUMP_BACKWARD_NO_INTERRUPT"] if quiet else OP["JUMP_BACKWARD"], label, 0)
 
     def _jump(self, op: int, label: Label, effect: int) -> None:
@@ -176,7 +178,7 @@ class Assembly:
         self._barrier = len(self.ops)
 
     def jump_if(self, test: str, label: Label, quiet: bool = False) -> None:
-        """Pop a value, go on at label if it is ``test``: TRUE, FALSE, NONE or NOT_NONE (quiet: see jump)."""
+        """Append a jump that pops a value and goes to label if it is ``test``: TRUE, FALSE, NONE or NOT_NONE (quiet: see jump)."""
         backward = label.at >= 0
         if DIRECTED and not (backward and quiet):
             self._jump(OP[f"POP_JUMP_{'BACKWARD' if backward else 'FORWARD'}_IF_{test}"], label, -1)
@@ -189,24 +191,26 @@ class Assembly:
             self.bind(over)
 
     def send(self, ended: Label) -> Label:
-        """Send the value on top to the receiver beneath it, or go on at ended; the place to do it again."""
+        """Append a SEND of the value on top to the receiver beneath it, which jumps to ended when the receiver has ended; return the label of
+        the SEND.
+        """
         again = Label()
         self.bind(again)
         self._jump(OP["SEND"], ended, 0)
         return again
 
     def send_again(self, again: Label) -> None:
-        """Back to a SEND, where nobody may interrupt."""
+        """Append a jump back to a SEND, without a check for signals."""
         self._jump(OP["JUMP_BACKWARD_NO_INTERRUPT"], again, 0)
 
     def for_iter(self, exhausted: Label) -> None:
-        """Push the next item of the iterator on top, or go on at exhausted, without the iterator."""
+        """Append a FOR_ITER: push the next item of the iterator on top, or jump to exhausted, without the iterator."""
         self._jump(OP["FOR_ITER"], exhausted, 1)
 
     # --------------------------------------------------------------------------------------------- to bytes
 
     def layout(self) -> list[int]:
-        """The offset of every instruction in code units, and of the end; arguments of jumps are filled in."""
+        """Compute the offset of every instruction in code units, and that of the end; fill in the arguments of jumps."""
         ops, args = self.ops, self.args
         sizes = [_SIZES[op] if arg <= 0xFF else _SIZES[op] + 1 + (arg > 0xFFFF) + (arg > 0xFFFFFF) for op, arg in zip(ops, args, strict=True)]
         while True:
@@ -281,7 +285,9 @@ def _big_endian(out: bytearray, value: int) -> None:
 
 
 def unique(name: str, taken: set[str], given: bool = False) -> str:
-    """name, made an identifier that is not taken; takes it.  given: by that name a caller passes an argument, whatever it is."""
+    """Return name as an identifier that is not taken, and add it to taken. given: callers pass an argument by this name, therefore it may be any
+    text.
+    """
     if not given and not name.isidentifier():
         name = "".join(c if c.isalnum() and c.isascii() else "_" for c in name).strip("_")[:40] or "value"
         if not name.isidentifier():
@@ -308,7 +314,9 @@ def make_code(
     first_line: int,
     position: Callable[[object], Position],
 ) -> tuple[CodeType, list[int]]:
-    """The code object, and the offset of every instruction in code units.  arguments: all but keyword-only, positional-only, keyword-only."""
+    """Build the code object; return it with the offset of every instruction in code units. arguments: the numbers of all but keyword-only, of
+    positional-only, and of keyword-only parameters.
+    """
     for k in assembly.derefs:
         assembly.args[k] += len(variables)
     starts = assembly.layout()

@@ -1,4 +1,4 @@
-"""What the assembler has to know of a Function as a whole: order, uses, liveness, open handlers, who sees exceptions."""
+"""Analyses of a whole Function for the assembler: block order, uses, liveness, open handlers, and who inspects exceptions."""
 
 from collections.abc import Callable
 from typing import Final
@@ -9,12 +9,12 @@ from hovis.ir.operations import UNBOUND, caught_at, drop, enter_handler, excepti
 from hovis.lattice import AbstractValue, Array, Bottom, Const, Partial, Type, Union
 from hovis.passes.rewriting import ByIdentity
 
-#: Exact classes whose values end without anybody noticing.
+#: Exact classes whose values are released without observable effect.
 _QUIET: Final = frozenset({int, float, bool, complex, str, bytes, type(None), range, type(...), type(NotImplemented), type(UNBOUND)})
 
 
 def may_finalize(kind: AbstractValue) -> bool:
-    """Does it matter when a value of this type dies?  A finalizer may run, or (arrays) much memory be given back."""
+    """Does it matter when a value of this type is released? A finalizer may run, or (arrays) much memory may be freed."""
     if isinstance(kind, Const):
         return type(kind.value) not in _QUIET
     if isinstance(kind, Array):
@@ -29,25 +29,25 @@ def may_finalize(kind: AbstractValue) -> bool:
 
 
 class Flow:
-    """The reachable part of a Function in reverse postorder, and what is live where."""
+    """The reachable blocks of a Function in reverse postorder, with the liveness of values."""
 
     def __init__(self, function: Function) -> None:
         self.is_generator = function.is_generator
         first, self.covered = joined(function)
-        # what exceptions alone lead to stands out of the way
+        # blocks that are reached by exceptions only are placed at the end
         self.order = _reverse_postorder(first, _without_errors)
         likely = set(self.order)
         self.order += [block for block in _reverse_postorder(first, self._ways) if block not in likely]
         self.index = {block: k for k, block in enumerate(self.order)}
-        #: is anything caught here that is raised?
+        #: does the function catch any exception?
         self.catches = bool(self.covered) or any(isinstance(block.terminator, Invoke) for block in self.order)
-        #: how often each value is used, by what is itself needed
+        #: number of uses of each value, by ops and by edges to params that are needed
         self.uses: dict[Operand, int] = {}
         #: block params that anything uses
         self.needed: set[Param] = set()
         self.home: dict[Operand, int] = {}
         self.incoming: dict[Block, list[tuple[int, Edge]]] = {block: [] for block in self.order}
-        #: how many exceptions are being handled where a block begins
+        #: number of exceptions that are being handled at the start of each block
         self.handlers: dict[Block, int] = {self.order[0]: 0}
         for k, block in enumerate(self.order):
             self._scan(k, block)
@@ -84,13 +84,13 @@ class Flow:
         self.incoming[edge.block].append((k, edge))
 
     def leaving(self, block: Block) -> list[Edge]:
-        """All edges out of block: those of the calls in it, then those of its end."""
+        """Return all edges out of block: the error edges of covered calls in it, then those of its terminator."""
         covered = self.covered
         found = [covered[op] for op in block.ops if op in covered] if covered else []
         return found + list(edges(block.terminator))
 
     def _need(self) -> None:
-        """Find the params that are needed, then count the uses by edges that fill those."""
+        """Find the params that are needed, then count the uses by edges that pass values to these."""
         todo = [value for value in self.uses if isinstance(value, Param)]
         self.needed.update(todo)
         sources: dict[Param, list[Operand]] = {}
@@ -109,18 +109,18 @@ class Flow:
                 self.uses[value] = self.uses.get(value, 0) + 1
 
     def _ways(self, block: Block) -> list[Edge]:
-        """The edges out of block, the most likely one first."""
+        """Return the edges out of block, the most likely one first."""
         covered = self.covered
         raising = [covered[op] for op in block.ops if op in covered] if covered else []
         return [*edges(block.terminator), *raising]
 
     def moves(self, edge: Edge) -> list[tuple[Param, Operand]]:
-        """What an edge's target really wants to be given."""
+        """Return the params of the edge's target that are needed, with their arguments."""
         needed = self.needed
         return [(param, value) for param, value in zip(edge.block.params, edge.args, strict=True) if param in needed]
 
     def _liveness(self) -> list[set[Value]]:
-        """What is live where each block begins, its params apart; by bit sets over the values that cross blocks."""
+        """Compute the values that are live at the start of each block, without its own params, using bit sets over the values that cross blocks."""
         bits: dict[Operand, int] = {}
         exposed = [0] * len(self.order)
         defined = [0] * len(self.order)
@@ -160,17 +160,17 @@ class Flow:
         return found
 
     def live_on(self, edge: Edge) -> set[Value]:
-        """What has to be there when edge is taken."""
+        """Return the values that have to be available when edge is taken."""
         found = set(self.live_in[self.index[edge.block]])
         found.update(value for _, value in self.moves(edge) if isinstance(value, Param | Op))
         return found
 
     def ends_at_once(self, block: Block) -> bool:
-        """Does the function end in block before anything else happens?"""
+        """Does block consist of nothing but a Return or Raise?"""
         return not block.ops and isinstance(block.terminator, Return | Raise)
 
 class Sightings:
-    """May anybody look at the traceback of an exception that was caught here, before it leaves the function again?"""
+    """Analysis of whether the traceback of an exception that was caught here may be inspected before it leaves the function again."""
 
     def __init__(self, flow: Flow) -> None:
         self.next: dict[Operand, list[Param]] = {}
@@ -190,7 +190,9 @@ class Sightings:
                 self.shown.add(block.terminator.value)
 
     def of(self, exception: Value) -> bool:
-        """Its own uses, and, once it is being handled, opaque calls: ``traceback.print_exc`` asks for it."""
+        """May the traceback of exception be inspected: by its own uses, or, while it is being handled, by opaque calls (``traceback.print_exc``
+        asks for it)?
+        """
         seen: set[Value] = {exception}
         todo: list[Value] = [exception]
         while todo:
@@ -212,7 +214,7 @@ class Sightings:
 
 
 def _asked_for(block: Block, start: int, leaving: Callable[[Block], list[Edge]]) -> bool:
-    """Until the handler ends that has just begun: an opaque call, or another exception, of which this one is the context?"""
+    """Is there, before the handler that has just begun ends, an opaque call, or another exception that has this one as its context?"""
     seen = {block}
     todo = [(block, start, 1)]
     while todo:
@@ -234,7 +236,7 @@ def _asked_for(block: Block, start: int, leaving: Callable[[Block], list[Edge]])
 
 
 def _operand(terminator: Terminator) -> Operand | None:
-    """What the terminator itself uses, edges and an Invoke's op apart."""
+    """Return the operand of the terminator itself, not counting its edges and an Invoke's op, or None."""
     if isinstance(terminator, Branch):
         return terminator.cond
     if isinstance(terminator, Return | Raise):
@@ -242,14 +244,14 @@ def _operand(terminator: Terminator) -> Operand | None:
     return None
 
 
-#: They give back the exception that they are given.
+#: Ops that return the exception that they are given.
 _TRACES: Final = ByIdentity((caught_at, passed))
-#: They take an exception without looking at its traceback.
+#: Ops that take an exception without inspecting its traceback.
 _BLIND: Final = ByIdentity((enter_handler, leave_handler, exception_matches, drop, keep))
 
 
 def members(values: list[Value], bits: int) -> set[Value]:
-    """The values whose bits are set."""
+    """Return the values whose bits are set."""
     found = set()
     while bits:
         low = bits & -bits
@@ -259,13 +261,15 @@ def members(values: list[Value], bits: int) -> set[Value]:
 
 
 def _without_errors(block: Block) -> list[Edge]:
-    """The edges on which nothing is raised."""
+    """Return the edges out of block that are taken without an exception."""
     end = block.terminator
     return [end.ok] if isinstance(end, Invoke) else list(edges(end))
 
 
 def _reverse_postorder(entry: Block, ways: Callable[[Block], list[Edge]]) -> list[Block]:
-    """The blocks that these ways reach, each before those it dominates, the likely successor next if it can be."""
+    """Return the blocks that are reachable over the edges given by ways, each before those it dominates, followed by its likely successor where
+    possible.
+    """
     seen = {entry}
     order: list[Block] = []
     path = [(entry, ways(entry))]

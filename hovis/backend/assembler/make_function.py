@@ -1,7 +1,7 @@
-"""A function of a code object, made as a ``def`` makes it.
+"""Creation of a function from a code object, as a ``def`` statement does it.
 
-CPython 3.13 has quick calls for functions that MAKE_FUNCTION has made alone, and only as long as nobody has set their
-defaults (``func_version`` in Objects/funcobject.c); ``types.FunctionType`` makes slow ones.
+CPython 3.13 specializes calls only of functions that MAKE_FUNCTION has created, and only as long as their defaults have not
+been set (``func_version`` in Objects/funcobject.c); calls of functions created by ``types.FunctionType`` stay slow.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ def make_function(
     defaults: tuple[object, ...] | None = None,
     kwdefaults: Mapping[str, object] | None = None,
 ) -> FunctionType:
-    """The function, its names those of the code."""
+    """Create the function; its names are those of the code."""
     if "SET_FUNCTION_ATTRIBUTE" not in OP:
         made = FunctionType(code, namespace, code.co_name, defaults, closure or None)
         made.__kwdefaults__ = dict(kwdefaults) if kwdefaults else None

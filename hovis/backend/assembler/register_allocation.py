@@ -1,4 +1,4 @@
-"""Which local holds which value: a scan in dominance order over stack code, sharing locals like registers."""
+"""Allocation of locals to values: a scan in dominance order over stack code, sharing locals like registers."""
 
 import itertools
 from collections.abc import Iterable, Sequence, Set
@@ -12,9 +12,9 @@ from hovis.ir.model import Block, Branch, Edge, Invoke, Jump, Op, Operand, Param
 from hovis.ir.operations import drop
 from hovis.lattice import Type
 
-#: What the locals of iterators are meant for: they are shared among these alone.
+#: Meaning (see ``Slots.meant``) of locals of iterators, which are shared among iterators only.
 _ITERATOR: Final = ".iterator"
-#: What a local is meant for that holds a value that ends in turn with others, and goes by no name.
+#: Meaning of a local for a nameless value that is released in a fixed order with other values.
 _OWN: Final = ".own"
 _NONE: Final = frozenset[int]()
 
@@ -22,8 +22,8 @@ _NONE: Final = frozenset[int]()
 class Slots:
     """The local of every value that has one, and the names of the locals.
 
-    ``ending``: the locals of iterators, those of inner loops first.  Where an exception ends the function they are let go of at once,
-    as what is on the stack is; what the user's variables hold lasts as long as the traceback.
+    ``ending``: the locals of iterators, those of inner loops first.  When an exception leaves the function, they are released at once,
+    like values on the stack; values of the user's variables live as long as the traceback.
     """
 
     def __init__(self, flow: Flow, code: dict[Block, list[Item]], parameters: Sequence[str], taken: set[str], lasting: Set[Operand]) -> None:
@@ -36,18 +36,18 @@ class Slots:
         self.taken = taken
         #: per block, the indices of the items that use a value for the last time
         self.last: dict[Block, set[int]] = {}
-        #: what is live where a block ends, on any edge
+        #: the values that are live at the end of a block, on any edge
         self.live_out: dict[Block, set[Value]] = {}
-        #: what the locals hold where a call raises that is covered in the midst of a block, and what of it dies where it does not
+        #: the values in locals where a covered call in the middle of a block raises; ``spared``: those of them that die if it does not raise
         self.raising: dict[Op, set[Value]] = {}
         self.spared: dict[Op, list[Value]] = {}
         entry = flow.order[0]
         self.fixed = set(range(len(entry.params)))
         for k, param in enumerate(entry.params):
             self.of[param] = k
-        # a parameter that nothing uses, or the user never binds to anything else, stays where it is as long as the function runs
+        # a parameter that nothing uses, or that the user never rebinds, keeps its local as long as the function runs
         self.kept = {k for k, param in enumerate(entry.params) if param not in flow.needed or param in lasting}
-        #: per block in which the function ends, the values that end then, in turn
+        #: for each block in which the function ends, the values that are released then, in order
         self.ends = [ends for block in flow.order if len(ends := _ends(block, code[block])) > 1]
         self.ordered = set(itertools.chain.from_iterable(self.ends))
         for block in flow.order:
@@ -57,7 +57,7 @@ class Slots:
         self._rearrange()
 
     def _rearrange(self) -> None:
-        """Number the locals so that a frame lets go of what they hold in the order in which the user's does, as far as they have one."""
+        """Number the locals to make a frame release its values in the same order as the user's frame, as far as there is an order."""
         before: dict[int, set[int]] = {}
         for ends in self.ends:
             for first, second in itertools.pairwise(self.of[value] for value in ends):
@@ -76,7 +76,7 @@ class Slots:
         self.ending = [place[local] for local in self.ending]
 
     def in_turn(self, locals_: Iterable[int]) -> list[int]:
-        """The order in which locals let go of what they hold that are cleared at the same place."""
+        """Return the locals in the order in which they are to be cleared at one place: those of iterators first."""
         found = set(locals_)
         return [*(local for local in self.ending if local in found), *sorted(found.difference(self.ending))]
 
@@ -93,11 +93,11 @@ class Slots:
         items = self.code[block]
         guards = [item for item in items if item[0] == GUARD or item[0] == UNGUARD] if self.flow.covered else ()
         if guards and guards[-1][0] == GUARD:
-            # it is the end of the block that raises
+            # the call that may raise is at the end of the block
             live |= self.flow.live_on(self.flow.covered[guards[-1][1]])
         self.live_out[block] = set(live)
         if guards:
-            # what the end of the block gives is nowhere yet
+            # a result that the end of the block stores is in no local yet
             live -= set(block.all_ops()) - {item[1] for item in items if item[0] == STORE}
         last = set()
         for k in range(len(items) - 1, -1, -1):
@@ -144,7 +144,7 @@ class Slots:
         self._assign_result(block, hints)
 
     def _assign_result(self, block: Block, hints: dict[Operand, list[int]]) -> None:
-        """The result of an Invoke, or of a FOR_ITER, exists on one edge only."""
+        """Assign a local to the result of an Invoke or of a FOR_ITER, which exists on one edge only."""
         terminator = block.terminator
         result: Op | None = None
         edge: Edge | None = None
@@ -159,7 +159,7 @@ class Slots:
         self.of[result] = self._choose(result, busy, hints.get(result, ()), _meaning(result))
 
     def _arriving(self, block: Block, param: Param) -> list[int]:
-        """Locals that already hold what param becomes."""
+        """Return the locals that already hold an argument for param on an incoming edge."""
         at = block.params.index(param)
         found = []
         for _, edge in self.flow.incoming[block]:
@@ -169,7 +169,7 @@ class Slots:
         return found
 
     def _leaving(self, block: Block) -> dict[Operand, list[int]]:
-        """Locals where values of this block have to be in the end."""
+        """Return, for values of this block, the locals of the params that receive them on its outgoing edges."""
         found: dict[Operand, list[int]] = {}
         for edge in edges(block.terminator):
             for param, value in self.flow.moves(edge):
@@ -179,7 +179,7 @@ class Slots:
         return found
 
     def _choose(self, value: Value, busy: set[int], hints: Sequence[int], name: str | None) -> int:
-        """A local that is not busy: a hint, one of that name, a nameless one, or a new one."""
+        """Return a local that is not busy: a hint, one with that name, a nameless one, or a new one."""
         meant = self.meant
         for local in hints:
             fits = name is None or meant[local] == name or (meant[local] is None and name != _ITERATOR)
@@ -187,7 +187,7 @@ class Slots:
                 return self._call_it(local, name)
         free = [local for local in range(len(meant)) if local not in busy and (name == _ITERATOR or meant[local] != _ITERATOR)]
         if value in self.ordered:
-            # it has its place among others, which is not that of a parameter
+            # the local has its place in the order of release, which is not that of a parameter
             name = name or _OWN
             free = [local for local in free if local not in self.fixed and meant[local] == name != _OWN]
         for local in free:
@@ -210,15 +210,15 @@ class Slots:
 
 
 def _ends(block: Block, items: list[Item]) -> list[Value]:
-    """The values that end where a block ends the function, in turn."""
+    """Return the values that die where block ends the function, in order."""
     if isinstance(block.terminator, Raise):
         return [item[1] for item in items if item[0] == KEEP]
-    # what ends earlier is let go of by a variable that is bound anew
+    # values that die earlier are released when their variable is rebound
     last = list(itertools.takewhile(lambda op: op.callee is drop, reversed(block.ops))) if isinstance(block.terminator, Return) else []
     dropped = {item[1] for item in items if item[0] == DROP}
     return [op.args[0] for op in reversed(last) if op.args[0] in dropped]  # type: ignore[misc]
 
 
 def _meaning(value: Op) -> str | None:
-    """_ITERATOR for an iterator whose end may show."""
+    """Return _ITERATOR for an iterator whose release may be observable, else None."""
     return _ITERATOR if value.callee is iter and not (type(value.type) is Type and value.type.cls in UNCLOSED) else None

@@ -3,7 +3,7 @@
     x = row[0]                      row[0]
     if x is not None and x < 3:     COPY, test for None; x is still there: < 3
 
-A value that is tested, and used once more as the first thing behind the branch, needs no local.
+A value that is tested, and then used once more at the very start of a successor of the branch, needs no local.
 """
 
 from typing import Final
@@ -14,13 +14,15 @@ from hovis.backend.assembler.selection.instruction_selection import Linear
 from hovis.backend.assembler.selection.stack_code import AT, COVER, DO, GUARD, HANDLERS, LOAD, MACRO, STORE, UNGUARD, Item
 from hovis.ir.model import Block, Branch, Operand, edges
 
-#: What may not come between: it counts on the height of the stack.
+#: Items that may not come between, because they depend on the height of the stack.
 _BARRIERS: Final = frozenset({COVER, GUARD, UNGUARD, HANDLERS, MACRO})
 _GONE: Final[Item] = (AT, None)
 
 
 def carry(flow: Flow, linear: Linear, code: dict[Block, list[Item]]) -> dict[Block, set[Block]]:
-    """Change the code on both sides; of each block that leaves a value on the stack, the blocks behind that take it."""
+    """Keep tested values on the stack by changing the code on both sides of a branch. Return, for each block that leaves a value on the stack,
+    the successors that take it.
+    """
     found: dict[Block, set[Block]] = {}
     changed = set()
     for block in flow.order:
@@ -45,7 +47,7 @@ def carry(flow: Flow, linear: Linear, code: dict[Block, list[Item]]) -> dict[Blo
 
 
 def _tested(items: list[Item]) -> tuple[int, int] | None:
-    """Where a value is stored and loaded again at once, for the test that ends the block."""
+    """Find where a value is stored and loaded again at once, for the test that ends the block; return the indices of both items, or None."""
     loaded = None
     for k in range(len(items) - 1, -1, -1):
         kind = items[k][0]
@@ -63,7 +65,7 @@ def _tested(items: list[Item]) -> tuple[int, int] | None:
 
 
 def _taken(flow: Flow, code: dict[Block, list[Item]], block: Block, value: Operand) -> int | None:
-    """Where block, which is entered by one edge alone, begins with a load of value."""
+    """Return the index of the load of value that block begins with; None if there is none, or if block has more than one incoming edge."""
     if len(flow.incoming[block]) != 1:
         return None
     for k, item in enumerate(code[block]):

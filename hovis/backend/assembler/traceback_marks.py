@@ -1,4 +1,4 @@
-"""Where a traceback would be wrong: ops of inlined code, and calls of helpers of hovis."""
+"""Places where a traceback would be wrong: ops of inlined code, and calls of helpers of hovis."""
 
 from types import FunctionType
 from typing import Final
@@ -14,13 +14,13 @@ _SILENT: Final = (drop, keep, current_exception, bind, make_exception, with_attr
 
 
 class Marks:
-    """Which ops stand in inlined code, or call a helper of hovis: there tracebacks have to be mended."""
+    """The ops in inlined code, and those that call a helper of hovis: there tracebacks have to be repaired."""
 
     def __init__(self, function: Function, flow: Flow, mends: bool) -> None:
         self._flow = flow
         self._mends = mends
         at = function.location
-        #: what stands in hovis itself has no entry of its own in a traceback
+        #: a function of hovis itself has no entry of its own in a traceback
         self._hidden = at is not None and at.file.startswith(PACKAGE)
         self._outlines: dict[int, tuple[Location, ...]] = {}
         self._sightings: Sightings | None = None
@@ -28,7 +28,7 @@ class Marks:
         self.ruled: dict[Op, Rule | None] = {}
 
     def outline(self, place: object) -> tuple[Location, ...]:
-        """The user's calls around a place, outermost first."""
+        """Return the user's calls around a place, outermost first."""
         if not isinstance(place, Location):
             return ()
         found = self._outlines.get(id(place))
@@ -37,37 +37,37 @@ class Marks:
         return found
 
     def inner(self, place: object) -> tuple[bool, tuple[Location, ...]]:
-        """Has the residual itself an entry here, and the inlined calls around a place, outermost first."""
+        """Return whether the residual itself has a traceback entry at place, and the inlined calls around place, outermost first."""
         if self.foremost(place):
             return False, ()
         return (False, self.outline(place)) if self._hidden and self.outline(place) else (True, self.outline(place)[1:])
 
     def foremost(self, place: object) -> bool:
-        """Is it a place in hovis itself alone: the call of an original?"""
+        """Is place in hovis itself, without user code around it (the call of an original)?"""
         return isinstance(place, Location) and not self.outline(place)
 
     def inlined(self, location: Location | None) -> bool:
-        """Does it stand in a function that was inlined?"""
+        """Is location in a function that was inlined?"""
         if location is None:
             return False
         return (location.caller is not None and len(self.outline(location)) > 1) or (self._hidden and bool(self.outline(location)))
 
     def marked(self, op: Op) -> bool:
-        """Would a traceback that begins here be wrong?"""
+        """Would a traceback that begins at op be wrong?"""
         if self.inlined(op.location) or self.foremost(op.location):
             return True
         callee = op.callee
         return type(callee) is FunctionType and callee.__code__.co_filename.startswith(PACKAGE) and self.ruled.get(op) is None and callee not in _SILENT
 
     def any(self) -> bool:
-        """Is there such an op at all?"""
+        """Does the function contain any op whose traceback has to be repaired?"""
         return self._mends and any(
             any(map(self.marked, block.all_ops())) or (isinstance(block.terminator, Raise) and self.inlined(block.terminator.location))
             for block in self._flow.order
         )
 
     def watched(self, op: Op, exception: Value | None = None) -> bool:
-        """Is somebody going to look at the traceback of the exception that comes out of op?"""
+        """Is op marked, and may the traceback of its exception be inspected? exception is the value that holds the exception (None: op itself)."""
         if not self.marked(op):
             return False
         if self._sightings is None:

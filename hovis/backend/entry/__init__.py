@@ -1,1 +1,1 @@
-"""The entry of a residual: arguments are checked and taken apart, and what was read of the environment is tested."""
+"""The entry of a residual: checks arguments, takes them apart, and tests what was read of the environment."""

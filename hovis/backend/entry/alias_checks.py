@@ -1,8 +1,8 @@
-"""Which arguments have to be told from the objects that were folded.
+"""Alias checks: which arguments have to be distinguished from the objects that were folded.
 
-An argument that *is* one of them could be written to under that other name.  Asked for is what the residual does with an
-argument: where all that it would call of the folded objects is C code that only reads, or is not there at all
-(``row[0]`` of an object without ``__getitem__`` raises), nothing has to be tested.
+An argument that *is* a folded object could be mutated under that other name.  The analysis follows what the residual does with an
+argument: if all methods of the folded objects that it would call are C code that only reads, or are absent
+(``row[0]`` of an object without ``__getitem__`` raises), no test is needed.
 """
 
 import operator
@@ -17,16 +17,16 @@ from hovis.lattice import AbstractValue, Const, Type, Union, inline_attributes
 from hovis.lattice import Any as AnyType
 from hovis.lattice.inspection import is_a
 
-#: Classes whose special methods do what is known of them.
+#: Classes whose special methods are known to have no other effects.
 _PLAIN: Final = frozenset({object, list, dict, tuple, set, frozenset, int, float, bool, complex, str, bytes, bytearray, range})
-#: An op that does nothing of this writes to nobody.
+#: An op without any of these effects writes to no object.
 _ACTS: Final = Effect.WRITES | Effect.OPAQUE | Effect.IO | Effect.RANDOM | Effect.CLOCK
-#: Values of these classes lead nowhere.
+#: No mutable object can be reached from values of these classes.
 _SCALARS: Final = frozenset({int, float, bool, complex, str, bytes, type(None), range})
 
 
 def _readers() -> dict[int, tuple[tuple[str, ...], ...]]:
-    """Per callee, the special methods that it may call of each operand."""
+    """Return, per callee, the special methods that it may call on each operand."""
     found: dict[int, tuple[tuple[str, ...], ...]] = {}
     key = ("__index__", "__hash__", "__eq__")
     found[id(operator.getitem)] = (("__getitem__", "__missing__"), key)
@@ -52,12 +52,12 @@ _READERS: Final = _readers()
 
 
 def stands_apart(params: Iterable[Param], function: Function, static: tuple[object, ...]) -> Iterator[tuple[Callable[[Any], bool], Param]]:
-    """The test for each argument that has to be told from folded objects; ``held`` of a test are those that it could be."""
+    """Yield a test, with the param, for each argument that may alias a folded object; ``held`` of a test are the objects that it could be."""
     if not static or not any(op.effect & (Effect.WRITES | Effect.OPAQUE) for op in function.ops()):
         return
     uses = _Uses(function)
     places = [(held, attribute_place(held)) for held in static if is_python_class(type(held))]
-    #: who has the dictionary of a folded instance writes to its attributes, be it made later
+    #: writing to the ``__dict__`` of a folded instance changes its attributes, even if the dictionary is created later
     static = (*static, *(place for held, place in places if place is not None and place is not held))
     inline = {id(held): held for held, place in places if place is held}
     for param in params:
@@ -68,13 +68,13 @@ def stands_apart(params: Iterable[Param], function: Function, static: tuple[obje
 
 
 def _dictionary_to_be(instance: object) -> dict[str, Any]:
-    """What the dictionary of an instance that has none would hold; where that can't be told, something that could be written to."""
+    """Return what the dictionary of an instance that has none would hold; if that is unknown, a dict with an object that could be written to."""
     found = inline_attributes.listed(instance)
     return {"": instance} if found is None else found
 
 
 def _test(held: Sequence[object], lacking: Sequence[object]) -> Callable[[Any], bool]:
-    """Is a value none of held, nor the dictionary of one of those that were lacking one when they were folded?"""
+    """Return a test of a value: is it none of held, nor the dictionary of one of lacking, which had none when they were folded?"""
     ids = {id(s): s for s in held}
 
     def no_dictionary(value: Any) -> bool:
@@ -92,7 +92,9 @@ def _fits(kind: AbstractValue, cls: type) -> bool:
 
 
 class _Uses:
-    """Where each value goes: ops (and as which operand), and the parameters of blocks and of Functions that are called."""
+    """The uses of each value: ops (with the operand's index), and the params of blocks that it is passed to. ``may_write`` follows it into
+    called Functions.
+    """
 
     def __init__(self, function: Function) -> None:
         self.ops: dict[Operand, list[tuple[Op, int]]] = {}
@@ -112,7 +114,7 @@ class _Uses:
                     self.params.setdefault(value, []).append(param)
 
     def may_write(self, param: Param, held: list[object]) -> bool:
-        """Could the residual write to one of held, should param be that object?"""
+        """Could the residual write to one of held if param were that object?"""
         seen: set[Operand] = set()
         todo: list[tuple[Operand, bool]] = [(param, True)]
         while todo:
@@ -136,7 +138,7 @@ class _Uses:
 
 
 def _asked(op: Op, k: int) -> tuple[str, ...] | None:
-    """The special methods that op may call of its operand number k; None: it may do anything."""
+    """Return the special methods that op may call on its operand number k; None if it may do anything."""
     names = _READERS.get(id(op.callee))
     if names is None or op.kwargs or len(op.args) > len(names):
         return None
@@ -144,7 +146,7 @@ def _asked(op: Op, k: int) -> tuple[str, ...] | None:
 
 
 def _leads(held: object, name: str) -> bool:
-    """May the special method of this name give what one could write to?  The items of a dict of numbers and texts are none of that."""
+    """May the special method of this name return an object that could be written to? The items of a dict of numbers and strings can't be."""
     if name == "__getitem__" and type(held) is dict and all(type(item) in _SCALARS for item in held.values()):
         return False
     return _finds(type(held), name) is not None
@@ -155,12 +157,12 @@ def _finds(cls: type, name: str) -> object | None:
 
 
 def _reads(cls: type, name: str) -> bool:
-    """Is this special method of a folded object not there, or C code that writes to nothing and gives the object to nobody?"""
+    """Is this special method of a folded object absent, or C code that writes to nothing and passes the object to nobody?"""
     found: Any = _finds(cls, name)
     if found is None:
         return True
     if name == "__hash__" or (name[2] == "i" and name not in _NOT_IN_PLACE):
-        # as a key it is in the KeyError, and in the dict
+        # an object used as a key becomes part of the KeyError, and of the dict
         return False
     return is_a(found, WrapperDescriptorType | MethodDescriptorType | GetSetDescriptorType) and found.__objclass__ in _PLAIN
 

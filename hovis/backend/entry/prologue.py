@@ -1,6 +1,6 @@
-"""The way into a residual: what was passed is checked against the specs, and partial structures are taken apart.
+"""The prologue of a residual: checks the arguments against the specs, and takes partial structures apart.
 
-A call that does not fit runs the original function.
+A call whose arguments do not fit the specs runs the original function.
 """
 
 import inspect
@@ -27,12 +27,12 @@ from hovis.lattice import Any as AnyType
 from hovis.lattice.constants import constant_key
 
 BOOL: Final = Type(bool)
-#: To how many objects an argument is compared one by one.
+#: Maximal number of objects that an argument is compared to one by one.
 MOST_COMPARED: Final = 6
-#: What a code object says of what it takes behind its parameters (Include/cpython/code.h).
+#: The flags of a code object for ``*args`` and ``**kwargs`` (Include/cpython/code.h).
 _FLAGS: Final = {inspect.Parameter.VAR_POSITIONAL: inspect.CO_VARARGS, inspect.Parameter.VAR_KEYWORD: inspect.CO_VARKEYWORDS}
 _BY_PLACE: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-#: Where the original is called: no place of the user's, so that tracebacks leave it out.
+#: The location of the call of the original: it is not in user code, therefore tracebacks omit it.
 IN_FRONT: Final = Location(f"{PACKAGE}entry", 1, None, None, None, "entry", 1)
 
 
@@ -40,7 +40,7 @@ IN_FRONT: Final = Location(f"{PACKAGE}entry", 1, None, None, None, "entry", 1)
 
 
 def leaf_check(part: Leaf) -> Callable[[Any], bool] | None:
-    """A test that a value fits a leaf; None if everything does."""
+    """Return a test that a value fits a leaf; None if every value does."""
     param, kind = part.param, part.param.type
     if part.choices:
         keys = {constant_key(choice) for choice in part.choices}
@@ -74,12 +74,12 @@ def leaf_check(part: Leaf) -> Callable[[Any], bool] | None:
 
 
 def exact_classes(kind: Union) -> list[type]:
-    """The classes of a Union of which any instance fits."""
+    """Return the classes in a Union of which every instance fits."""
     return [member.cls for member in kind.members if type(member) is Type or (isinstance(member, Items) and member.is_untested())]
 
 
 def taker(part: Part) -> Callable[[Any], tuple[Any, ...] | None]:
-    """A function from an argument to its unknown parts in order (a container before what is in it); None: no fit."""
+    """Return a function from an argument to its unknown parts in order (a container before its items), or to None if the argument does not fit."""
     if isinstance(part, Fixed):
         wanted = constant_key(part.value)
         return lambda v: () if constant_key(v) == wanted else None
@@ -121,7 +121,9 @@ def _items_of(part: Structure) -> Callable[[Any, tuple[Any, ...], int], Any]:
 
 
 def _attributes_of(cls: type, keys: tuple[Any, ...]) -> Callable[[Any, tuple[Any, ...], int], Any]:
-    """What takes the attributes of an instance that has these, and no others: in slots, and in its dictionary in this order."""
+    """Return a function that reads the attributes of an instance which has exactly these: in slots, and in its dictionary in this order; it
+    returns None for others.
+    """
     slots, attributes = slots_of(cls), find(cls, "__dict__")
     filled = tuple([k for k in keys if k in (slots or ())])
     named = tuple([k for k in keys if k not in filled])
@@ -151,7 +153,7 @@ def _attributes_of(cls: type, keys: tuple[Any, ...]) -> Callable[[Any, tuple[Any
 
 
 def leaves(signature: Signature, arguments: tuple[Any, ...]) -> list[Any]:
-    """The unknown parts of these arguments, in the order of the Function's parameters; SpecError if they do not fit."""
+    """Return the unknown parts of these arguments, in the order of the Function's params; raise SpecError if they do not fit."""
     missing = [absent(u) for u in signature.unknown[len(arguments) :]]
     if not any(d is inspect.Parameter.empty for d in missing):
         arguments += tuple(missing)
@@ -174,7 +176,7 @@ def leaves(signature: Signature, arguments: tuple[Any, ...]) -> list[Any]:
 
 
 def absent(u: Unknown) -> Any:
-    """What an argument is that is not passed: its default, or nothing in ``*args`` and ``**kwargs``."""
+    """Return the value of an argument that is not passed: its default, or an empty container for ``*args`` and ``**kwargs``."""
     if u.kind is inspect.Parameter.VAR_POSITIONAL:
         return ()
     return {} if u.kind is inspect.Parameter.VAR_KEYWORD else u.default
@@ -200,7 +202,9 @@ def _describe(part: Part) -> str:
 def compile_residual(
     fn: Any, signature: Signature, function: Function, static: tuple[object, ...], fallback: bool
 ) -> types.FunctionType:
-    """Assemble function behind a prologue that checks and takes apart what is passed: all of it by position, see :func:`with_kinds`."""
+    """Assemble function behind a prologue that checks the arguments and takes them apart; all are passed by position, see :func:`with_kinds`.
+    With fallback there is no prologue: function is one call of the original.
+    """
     unknown = signature.unknown
     whole = function if fallback else _with_prologue(fn, signature, function, static)
     target = fn if isinstance(fn, types.FunctionType) else getattr(fn, "__func__", None) or getattr(type(fn), "__call__", None)  # noqa: B004
@@ -215,7 +219,9 @@ def compile_residual(
 
 
 def with_kinds(made: Any, unknown: list[Unknown]) -> Callable[..., Any]:
-    """What takes its arguments by position, as a function that takes them as the original does: by name, from ``*args``, with defaults."""
+    """Turn a function that takes its arguments by position into one that takes them as the original does: by name, from ``*args``, with
+    defaults.
+    """
     kinds = [u.kind for u in unknown]
     places = sum(kind in _BY_PLACE for kind in kinds)
     names = [u for u in unknown if u.kind is inspect.Parameter.KEYWORD_ONLY]
@@ -234,7 +240,7 @@ def with_kinds(made: Any, unknown: list[Unknown]) -> Callable[..., Any]:
 
 
 def _bound_again(target: Any) -> set[str]:
-    """The variables that a Python function itself binds to something, or shares with inner functions."""
+    """Return the variables that a Python function itself binds, or shares with inner functions."""
     code = getattr(target, "__code__", None)
     if not isinstance(code, types.CodeType):
         return set()
@@ -243,7 +249,7 @@ def _bound_again(target: Any) -> set[str]:
 
 
 def _defaults(unknown: list[Unknown]) -> tuple[Any, ...] | None:
-    """The defaults of the last parameters that have one."""
+    """Return the defaults of the trailing parameters that have one, or None."""
     found: list[Any] = []
     for u in reversed(unknown):
         if u.default is inspect.Parameter.empty:
@@ -253,8 +259,8 @@ def _defaults(unknown: list[Unknown]) -> tuple[Any, ...] | None:
 
 
 def _awaited(inner: types.FunctionType) -> types.FunctionType:
-    """The coroutine function that awaits what inner, which takes its arguments by position, gives."""
-    # any text may be a name, so they have numbers while this is compiled
+    """Return a coroutine function that awaits the result of inner, which takes its arguments by position."""
+    # a parameter's name may be any text, therefore the compiled source uses numbered names
     names = {f"a{k}": name for k, name in enumerate(inner.__code__.co_varnames[: inner.__code__.co_argcount])}
     scope: dict[str, Any] = {"_hovis_inner": inner, "_hovis_hide": hide}
     given = ", ".join(names)
@@ -269,7 +275,7 @@ def _awaited(inner: types.FunctionType) -> types.FunctionType:
 
 
 def _with_prologue(fn: Any, signature: Signature, function: Function, static: tuple[object, ...]) -> Function:
-    """A new Function of the unknown arguments in front of function, which takes the leaves."""
+    """Build a Function of the unknown arguments that runs the prologue and continues in function, which takes the leaves."""
     begin = function.blocks[0]
     shared = _shared(function)
     incoming = {id(u): u.part.param if isinstance(u.part, Leaf) and id(u.part.param) in shared else Param(ANY, None, u.name) for u in signature.unknown}
@@ -294,7 +300,7 @@ def _with_prologue(fn: Any, signature: Signature, function: Function, static: tu
 
 
 def _shared(function: Function) -> set[int]:
-    """The parameters that the prologue can have for its own: none, if something else enters the Function, too."""
+    """Return the ids of the params that the prologue can use as its own: none if something else enters the Function, too."""
     begin = function.blocks[0]
     if any(e.block is begin for b in function.blocks for e in edges(b.terminator)) or any(op.callee is function for f in callees(function) for op in f.ops()):
         return set()
@@ -302,7 +308,7 @@ def _shared(function: Function) -> set[int]:
 
 
 def _admit(u: Unknown, arrived: Param, values: dict[int, Operand], at: Block, misfit: Block, blocks: list[Block]) -> Block:
-    """Check one argument and take it apart."""
+    """Check one argument and take it apart; return the block to continue in."""
     part = u.part
     for name in u.taken:
         there = Op(operator.contains, (arrived, Const(name)), (), BOOL)
@@ -341,7 +347,7 @@ def _go_on(at: Block, fits: Op, misfit: Block, blocks: list[Block], wanted: bool
 
 
 def _distinct(apart: Any, value: Operand, at: Block, misfit: Block, blocks: list[Block]) -> Block:
-    """Go on if value is none of the folded objects; a few are compared right here."""
+    """Continue only if value is none of the folded objects; a few are compared one by one. Return the block to continue in."""
     if apart.no_dictionary is not None:
         fits = Op(apart.no_dictionary, (value,), (), BOOL)
         at.ops.append(fits)
@@ -359,12 +365,12 @@ def _distinct(apart: Any, value: Operand, at: Block, misfit: Block, blocks: list
 
 
 def parts_of(signature: Signature) -> list[Param]:
-    """All unknown parts of all arguments."""
+    """Return all unknown parts of all arguments."""
     return [param for u in signature.unknown for param in _params(u.part)]
 
 
 def call_of_original(fn: Any, signature: Signature, by_part: dict[int, Param]) -> Op:
-    """The call of the original with all its arguments, the known ones too; by_part: the unknown ones, by the ids of their parts."""
+    """Build the call of the original with all its arguments, including the known ones; by_part: the unknown ones, by the ids of their parts."""
 
     def operand(part: Part) -> Operand:
         return Const(part.value) if isinstance(part, Fixed) else by_part[id(part)]

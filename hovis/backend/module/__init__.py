@@ -1,1 +1,1 @@
-"""A residual as a module of its own, which imports without hovis."""
+"""Writing a residual as a standalone module, which imports without hovis."""

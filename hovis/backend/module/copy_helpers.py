@@ -1,4 +1,4 @@
-"""What a residual needs of hovis itself, copied from hovis' own source."""
+"""Definitions that a residual needs of hovis itself, copied from the source of hovis."""
 
 import ast
 import builtins
@@ -9,13 +9,13 @@ from typing import Final
 
 from hovis.errors import WriteError
 
-#: Top-level statements that give names.
+#: Top-level statements that bind names.
 _Definition = ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign | ast.Import | ast.ImportFrom
 _ROOT: Final = "hovis"
 
 
 class Copied:
-    """The definitions of hovis that are needed, each behind what it needs in turn."""
+    """The definitions of hovis that are needed, each after the definitions that it depends on."""
 
     def __init__(self) -> None:
         self.definitions: dict[tuple[str, str], ast.stmt] = {}
@@ -24,7 +24,7 @@ class Copied:
         self._seen: set[tuple[str, str]] = set()
 
     def need(self, home: str, name: str) -> str:
-        """The name of what a module of hovis calls so."""
+        """Copy the definition of name in the module home of hovis, with all that it needs; return its name."""
         if (home, name) in self._seen:
             return name
         self._seen.add((home, name))
@@ -33,7 +33,7 @@ class Copied:
             self._import(found, name)
             return name
         bare = _Bare().visit(found)
-        # what is read while the definition runs stands in front of it, what a call reads may come behind
+        # names that are read while the definition is executed must be defined before it; names that a call reads may be defined after it
         self._names(home, _read_at_once(bare))
         self.definitions[home, name] = bare
         self._names(home, ast.walk(bare))
@@ -44,7 +44,7 @@ class Copied:
             self.need(home, inner)
 
     def _index(self, home: str) -> "dict[str, _Definition]":
-        """What the top level of a module gives names to."""
+        """Return the top-level definitions of a module, by name."""
         found = self._indexes.get(home)
         if found is None:
             found = self._indexes[home] = {}
@@ -75,7 +75,9 @@ class Copied:
             self.need(str(statement.module), alias.name)
 
     def text(self, taken: set[str], functions: set[str]) -> tuple[list[str], dict[str, tuple[str, str | None]], dict[str, str]]:
-        """The definitions, the imports that they need, and how those are called whose names are taken; functions are those of the module."""
+        """Return the definitions, the imports that they need, and the new names of those whose names are taken; functions are the names of the
+        module's functions.
+        """
         names = {name for _, name in self.definitions} | self.imports.keys()
         mentioned = {item.id for one in self.definitions.values() for item in ast.walk(one) if isinstance(item, ast.Name)}
         hidden = {name for name in mentioned & functions - names if hasattr(builtins, name)}
@@ -87,7 +89,7 @@ class Copied:
 
 
 def _read_at_once(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a definition that are evaluated where it stands: all but the bodies of functions."""
+    """Yield the parts of a definition that are evaluated when it is executed: all but the bodies of functions."""
     yield node
     for field, value in ast.iter_fields(node):
         if not (isinstance(node, ast.FunctionDef | ast.Lambda) and field == "body"):
@@ -97,7 +99,7 @@ def _read_at_once(node: ast.AST) -> Iterator[ast.AST]:
 
 
 class _Bare(ast.NodeTransformer):
-    """Without annotations, which would have to be imported."""
+    """Removes annotations, which would have to be imported."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None

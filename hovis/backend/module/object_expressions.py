@@ -1,4 +1,4 @@
-"""Expressions for known objects: where they can be imported from, or how they are made anew."""
+"""Expressions for known objects: how they are imported, or created again."""
 
 import ast
 import copyreg
@@ -13,19 +13,19 @@ from hovis.backend.source.object_names import find_owner, importable
 from hovis.backend.source.syntax import is_attribute, literal
 from hovis.ir.naming import identifier, is_name
 
-#: Items of an array that is written as its numbers.
+#: Maximal number of items of an array that is written as a list of its numbers.
 SMALL_ARRAY: Final = 1000
 
-#: Classes whose instances are as good as new ones.
+#: Classes whose instances need not keep their identity: an equal new instance will do.
 _WRITTEN: Final = frozenset({int, bool, float, complex, str, bytes, tuple, frozenset, range, slice, type(None)})
 
 
 class Unwritable(Exception):
-    """A value that no text stands for; says why, and what would help."""
+    """Raised for a value that can't be written as text; says why, and what would help."""
 
 
 class Values:
-    """Writes objects of a program; what has to stand before an expression is noted on the way."""
+    """Writes objects of a program as expressions; the statements that an expression needs before it are collected in ``parts``."""
 
     def __init__(self, namespace: Mapping[str, Any], taken: set[str], imports: dict[str, tuple[str, str | None]], given: Iterable[object]) -> None:
         known = [(name, value) for name, value in namespace.items() if type(name) is str and is_name(name) and name != "__builtins__"]
@@ -35,11 +35,11 @@ class Values:
         self.imports = imports
         self.copied = Copied()
         self.parts: list[str] = []
-        #: how often a container occurs in what is written
+        #: by id, the number of occurrences of each container in the values that are written
         self.shared: Counter[int] = Counter()
         for value in given:
             self.share(value)
-        #: what has a name by now; kept, so that no other object gets its id
+        #: by id, the objects that have a name already; they are kept alive to prevent reuse of their ids
         self.named: dict[int, tuple[str, object]] = {}
         self.open: set[int] = set()
         self._alive: list[object] = []
@@ -53,7 +53,7 @@ class Values:
                     self.share(inner)
 
     def write(self, name: str, value: object) -> None:
-        """Give value this name."""
+        """Write the assignment of value to this name."""
         found = self.named.get(id(value))
         self.parts.append(f"{name} = {found[0] if found else self.value(value, name)}\n")
         if self.parts[-1] == f"{name} = {name}\n":
@@ -63,7 +63,7 @@ class Values:
     # --------------------------------------------------------------------------------------------- values
 
     def value(self, value: Any, wanted: str = "") -> str:
-        """An expression for value; what stands before it is noted."""
+        """Return an expression for value; the statements that it needs before it are added to ``parts``."""
         shown = _simple(value)
         if shown is not None:
             return shown
@@ -78,7 +78,7 @@ class Values:
             self.open.discard(id(value))
 
     def _found(self, value: Any, wanted: str) -> str | None:
-        """The place from which value can be imported."""
+        """Return an expression that imports value, or None if it can't be imported."""
         if isinstance(value, types.ModuleType):
             return self.import_(value.__name__, None)
         if type(value) is dict and (home := value.get("__name__")) in sys.modules and vars(sys.modules[home]) is value:
@@ -102,7 +102,7 @@ class Values:
         return None
 
     def _global(self, value: object) -> tuple[str, str] | None:
-        """The module that has an object as a global: it is one with that."""
+        """Return the module and the name of a global that is this very object, or None."""
         if type(value) in _WRITTEN or isinstance(value, type):
             return None
         if self._globals is None:
@@ -166,20 +166,20 @@ class Values:
         return f"frozenset(({items},))" if value else "frozenset()"
 
     def _one(self, value: object, shown: str, wanted: str) -> str:
-        """A container that occurs in one place stands there."""
+        """Return the display of a container that occurs in one place only, else the name of a variable for it."""
         if wanted or self.shared[id(value)] == 1:
             return shown
         return self._kept(value, shown)
 
     def _kept(self, value: object, shown: str, wanted: str = "") -> str:
-        """The name of an object that is one and the same wherever it occurs."""
+        """Write an assignment for an object that has to be the same wherever it occurs; return its name."""
         name = wanted or self.free(self.namespace.get(id(value)) or f"{type(value).__name__.lower()}_")
         self.parts.append(f"{name} = {shown}\n")
         self.named[id(value)] = name, value
         return name
 
     def _function(self, function: types.FunctionType, wanted: str) -> str:
-        """A function that another one made: from its code and its cells."""
+        """Write a function that another one created, from its code and its cells; return its name."""
         if function.__module__.partition(".")[0] == "hovis":
             raise Unwritable("it is a test of an argument that hovis makes; a plainer spec would help")
         cells = ", ".join(self.value(cell) for cell in function.__closure__ or ())
@@ -195,7 +195,7 @@ class Values:
         return name
 
     def _code(self, code: types.CodeType) -> str:
-        """The code of a function inside of one that can be imported."""
+        """Return an expression for the code of a function that is nested in one that can be imported."""
         for home in list(sys.modules.values()):
             if getattr(home, "__file__", None) == code.co_filename and home.__name__ != "__main__":
                 for outer in _functions(home):
@@ -206,7 +206,7 @@ class Values:
         raise Unwritable(f"{code.co_qualname} is made by no function that can be imported")
 
     def _reduced(self, value: Any, wanted: str) -> str:
-        """By what value says of itself for pickling."""
+        """Write value as it describes itself for pickling (``__reduce_ex__``); return its name."""
         try:
             reduced: Any = value.__reduce_ex__(4)
         except Exception as reason:
@@ -221,7 +221,7 @@ class Values:
         else:
             shown = f"{self.value(make)}({', '.join(map(self.value, args))})"
         name = self._kept(value, shown, wanted)
-        # what it holds may lead back to it
+        # the contents may refer back to the object
         self.open.discard(id(value))
         if state is not None:
             self._state(name, value, state)
@@ -265,7 +265,7 @@ class Values:
 
 
 def is_found(value: Any, home: Any, qualname: Any) -> bool:
-    """Is value what a module has under this name?"""
+    """Is value the object that the module home has under qualname?"""
     if type(home) is not str or type(qualname) is not str or "__main__" in home.split(".") or not all(map(is_name, qualname.split("."))):
         return False
     found: Any = sys.modules.get(home)
@@ -275,7 +275,7 @@ def is_found(value: Any, home: Any, qualname: Any) -> bool:
 
 
 def _simple(value: Any) -> str | None:
-    """The text of a constant."""
+    """Return the text of a constant, or None."""
     kind = type(value)
     if kind is int and value.bit_length() >= 4000:
         return hex(value)
@@ -290,12 +290,12 @@ def _simple(value: Any) -> str | None:
 
 
 def _is_numbers(array: Any) -> bool:
-    """Is an array a few numbers in plain order?"""
+    """Is array a small array of numbers in C order?"""
     return array.dtype.kind in "biufc" and 0 < array.size <= SMALL_ARRAY and bool(array.flags.c_contiguous)
 
 
 def _alias(cls: type) -> tuple[str, str] | None:
-    """The name by which a class can be imported that is not found by its own: ``types.NoneType``."""
+    """Return the module and the name by which a class can be imported that is not found by its own name (``types.NoneType``), or None."""
     for home in (types, sys.modules.get(cls.__module__)):
         for name, value in vars(home).items() if home is not None else ():
             if value is cls and is_name(name):
@@ -311,7 +311,7 @@ def _is_full(cell: types.CellType) -> bool:
 
 
 def _functions(home: types.ModuleType) -> Iterator[types.FunctionType]:
-    """The functions that can be imported from a module, those of its classes too."""
+    """Yield the functions that can be imported from a module, including those of its classes."""
     todo: list[Any] = [home]
     seen: set[int] = set()
     while todo:
@@ -327,7 +327,7 @@ def _functions(home: types.ModuleType) -> Iterator[types.FunctionType]:
 
 
 def codes_within(code: types.CodeType, qualname: str, line: int) -> Iterator[types.CodeType]:
-    """The code objects of this name and line inside of another, in order."""
+    """Yield the code objects of this name and line that are nested in another, in order."""
     for inner in code.co_consts:
         if isinstance(inner, type(code)):
             if inner.co_qualname == qualname and inner.co_firstlineno == line:
@@ -336,7 +336,7 @@ def codes_within(code: types.CodeType, qualname: str, line: int) -> Iterator[typ
 
 
 def code_within(code: types.CodeType, qualname: str, line: int, which: int) -> types.CodeType:
-    """The code of a function that another one makes."""
+    """Return the code of a nested function: number which among those of this name and line; raise LookupError if there is none any more."""
     found = list(codes_within(code, qualname, line))
     if which >= len(found):
         raise LookupError(f"there is no {qualname} in line {line} any more")
@@ -344,5 +344,5 @@ def code_within(code: types.CodeType, qualname: str, line: int, which: int) -> t
 
 
 def _which(outer: types.CodeType, code: types.CodeType) -> int | None:
-    """Which of the codes of its name and line inside of outer code is."""
+    """Return the index of code among the code objects of its name and line nested in outer, or None."""
     return next((k for k, found in enumerate(codes_within(outer, code.co_qualname, code.co_firstlineno)) if found is code), None)

@@ -1,8 +1,8 @@
-"""A residual as a module of its own, which imports without hovis.
+"""Writing a residual as a standalone module, which imports without hovis.
 
-The functions are those of ``source``.  What they refer to is imported from where it lives, or written out: numbers and
-containers as displays, other objects by what they say of themselves for pickling, closures by the code that made them.
-What they need of hovis itself (``unpack_star``, ``END``) is copied along.
+The functions are those of ``source``.  Objects that they refer to are imported from their modules, or written out: numbers and
+containers as displays, other objects by their pickling protocol (``__reduce_ex__``), closures by the code that created them.
+Definitions of hovis itself that they need (``unpack_star``, ``END``) are copied into the module.
 """
 
 import ast
@@ -17,9 +17,9 @@ from hovis.backend.text import Source
 from hovis.errors import WriteError
 from hovis.ir.naming import printable
 
-#: How the docstring of each module ends.
+#: The end of the docstring of each module.
 WRITTEN: Final = "written by hovis."
-#: What a value is called in an error, at most.
+#: Maximal length of the description of a value in an error message.
 LONGEST: Final = 70
 
 _ORIGINAL: Final = '''\
@@ -31,12 +31,12 @@ def {name}(*given, **named):
 
 
 def module(source: Source, told: str, fn: Any, fits: str, namespace: dict[str, Any], where: Callable[[object], str], refuse: bool = False) -> str:
-    """The text of a module with the functions of source.
+    """Return the text of a module with the functions of source.
 
-    told      what the module is, for its docstring
-    fits      the arguments that fit, in words
-    where     gives the place of the user's source in which an object is used
-    refuse    are calls that do not fit errors?  (else they run the original)
+    told      description of the module, for its docstring
+    fits      description of the arguments that fit
+    where     returns the place in the user's source where an object is used
+    refuse    do calls that do not fit raise an error?  (else they run the original)
     """
     made = _Module(source, namespace, fn, refuse)
     problems: list[str] = []
@@ -71,7 +71,7 @@ def _shown(value: object) -> str:
 
 
 class _Module:
-    """Collects what stands in the module."""
+    """Collects the contents of the module."""
 
     def __init__(self, source: Source, namespace: dict[str, Any], fn: Any, refuse: bool) -> None:
         self.source = source
@@ -94,7 +94,7 @@ class _Module:
         self.values = Values(namespace, self.taken, self.imports, self.given.values())
         self.copied, self.parts = self.values.copied, self.values.parts
 
-    # --------------------------------------------------------------------------------------------- what has a name in the text
+    # --------------------------------------------------------------------------------------------- named objects
 
     def imported(self, name: str, home: str, item: str | None) -> None:
         if home.partition(".")[0] != "hovis":
@@ -105,7 +105,9 @@ class _Module:
             self.aliases.append((name, self.copied.need(home, item)))
 
     def _apart(self, fits: str) -> None:
-        """What tests that an argument is none of the objects in here: those are few, and most are nobody else's."""
+        """Write the tests that an argument is none of the objects in the module, and remove those with nothing to compare: the objects are few,
+        and most are visible to nobody else. Write the call of the original, or the text of the refusal.
+        """
         idle = set()
         for name, test in self.tests.items():
             names = [self.values.named[id(held)][0] for held in test.held if id(held) in self.values.named]
@@ -140,24 +142,26 @@ class _Module:
 
 
 def _docstring(text: str) -> str:
-    """A literal, in three quotes if the text needs nothing else; of what a docstring can't hold (surrogates, from 3.13 on) it tells."""
+    """Return a literal of the text, in triple quotes if it needs no escapes; characters that a docstring can't hold (surrogates, from 3.13 on)
+    are escaped.
+    """
     text = printable(text)
     return f'"""{text}"""' if "\\" not in text and '"""' not in text and not text.endswith('"') else repr(text)
 
 
-#: Stands for what is said to a call that does not fit: no constant of the user's is this one.
+#: Placeholder for the error message to a call that does not fit, distinct from all constants of the user.
 _REFUSAL: Final[Any] = object()
 
 
 def _bound(tree: ast.AST) -> set[str]:
-    """The names of functions, parameters and variables."""
+    """Return the names of functions, parameters and variables."""
     found = {item.name for item in ast.walk(tree) if isinstance(item, ast.FunctionDef | ast.ExceptHandler) and item.name}
     found |= {item.arg for item in ast.walk(tree) if isinstance(item, ast.arg)}
     return found | {item.id for item in ast.walk(tree) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
 
 
 class _Refusing(ast.NodeTransformer):
-    """Raises where the original would be called."""
+    """Replaces the call of the original by a raise."""
 
     def __init__(self, original: str | None, raised: str) -> None:
         self.original = original
@@ -170,7 +174,7 @@ class _Refusing(ast.NodeTransformer):
 
 
 class _Without(ast.NodeTransformer):
-    """Without tests that are always passed."""
+    """Removes tests that always pass."""
 
     def __init__(self, tests: set[str]) -> None:
         self.tests = tests

@@ -1,4 +1,4 @@
-"""``[e for x in xs if c]`` in place of a loop that does nothing but append."""
+"""Comprehensions, ``[e for x in xs if c]``, in place of loops that do nothing but append."""
 
 import ast
 from collections.abc import Iterator
@@ -6,17 +6,17 @@ from typing import Final
 
 from hovis.backend.source.syntax import both, marked
 
-#: Parts of a comprehension, about what fits on a line.
+#: Maximal number of subexpressions of a comprehension: about as many as fit on a line.
 LONGEST: Final = 50
 
 
 def comprehended(body: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements of a function, with comprehensions where a loop fills a new container."""
+    """Return the statements of a function, with comprehensions where a loop fills a new container."""
     return _Comprehended(_loop_variables(body)).statements(body, set())
 
 
 def _loop_variables(body: list[ast.stmt]) -> set[str]:
-    """The names that are read in loops alone whose variable they are."""
+    """Return the loop variables that are read only inside of their own loops."""
     inside: set[str] = set()
     outside: set[str] = set()
 
@@ -46,7 +46,7 @@ class _Comprehended:
         self.variables = variables
 
     def statements(self, body: list[ast.stmt], handled: set[str]) -> list[ast.stmt]:
-        """handled are the names that handlers around read: those see a container that is half full."""
+        """Rewrite the statements of body; handled are the names that surrounding handlers read, which could see a container that is half full."""
         found: list[ast.stmt] = []
         for statement in body:
             self._inside(statement, handled)
@@ -90,14 +90,14 @@ def _read(tree: ast.AST) -> Iterator[str]:
 
 
 def _filled(empty: ast.expr, step: ast.stmt, name: str, generators: list[ast.comprehension]) -> ast.expr | None:
-    """The comprehension that begins with empty and does step for each item."""
+    """Return the comprehension that begins with empty and does step for each item, or None."""
     match empty, step:
         case ast.List(elts=[]), ast.Expr(ast.Call(ast.Attribute(ast.Name(id=target), "append"), [item], [])) if target == name:
             return None if isinstance(item, ast.Starred) else ast.ListComp(item, generators)
         case ast.Call(), ast.Expr(ast.Call(ast.Attribute(ast.Name(id=target), "add"), [item], [])) if target == name and marked(empty, "empty set"):
             return None if isinstance(item, ast.Starred) else ast.SetComp(item, generators)
         case ast.Dict(keys=[]), ast.Assign([ast.Subscript(ast.Name(id=target), key)], value) if target == name:
-            # a dict comprehension evaluates the key first
+            # a dict comprehension evaluates the key before the value, an assignment after it
             plain = ast.Name | ast.Constant
             if isinstance(value, plain) or isinstance(key, plain):
                 return None if isinstance(key, ast.Slice) else ast.DictComp(key, value, generators)

@@ -11,7 +11,7 @@ _DOWN: Final = (ast.Gt, ast.GtE)
 
 
 class Conditions(ast.NodeTransformer):
-    """Rewrites what stands in a tree, from the inside out."""
+    """Rewrites the conditions in a tree, from the inside out."""
 
     def visit_If(self, node: ast.If) -> ast.AST:
         self.generic_visit(node)
@@ -56,7 +56,7 @@ def _is_not(cond: ast.expr) -> bool:
 
 
 def is_bool(cond: ast.expr) -> bool:
-    """Is this expression certainly True or False?"""
+    """Is the value of cond certainly True or False?"""
     if isinstance(cond, ast.Compare):
         return marked(cond, "ordered", "compared", "ended") or all(isinstance(op, ast.Is | ast.IsNot | ast.In | ast.NotIn) for op in cond.ops)
     if isinstance(cond, ast.BoolOp):
@@ -67,7 +67,7 @@ def is_bool(cond: ast.expr) -> bool:
 
 
 def _chosen(node: ast.IfExp) -> ast.expr:
-    """``a or b`` and ``a and b`` in place of ``a if a else b``."""
+    """Rewrite ``a if a else b`` to ``a or b``, and similar forms to ``and`` and ``not``."""
     test, then, other = node.test, node.body, node.orelse
     if is_bool(test):
         if _is(then, True):
@@ -88,7 +88,7 @@ def _is(shown: ast.expr, value: bool) -> bool:
 
 
 def chained(node: ast.BoolOp) -> ast.expr:
-    """``a < b and b < c`` is ``a < b < c`` if b is a variable."""
+    """Rewrite ``a < b and b < c`` to ``a < b < c`` if b is a variable."""
     if not isinstance(node.op, ast.And):
         return node
     found: list[ast.expr] = []
@@ -114,7 +114,7 @@ def _chain(one: ast.expr, other: ast.expr) -> ast.expr | None:
 
 
 def _between(one: ast.Compare, other: ast.Compare) -> bool:
-    """``x >= a and x < b`` of numbers: either may be turned round."""
+    """Do one and other have the form ``x >= a and x < b``, with numbers? Then the first comparison may be mirrored."""
     if len(one.ops) != 1 or not isinstance(one.left, ast.Name) or not isinstance(other.left, ast.Name) or one.left.id != other.left.id:
         return False
     plain = all(isinstance(bound, ast.Constant | ast.Name) for bound in (one.comparators[0], other.comparators[0]))
@@ -123,7 +123,7 @@ def _between(one: ast.Compare, other: ast.Compare) -> bool:
 
 
 def _all_marked(made: ast.Compare, *parts: ast.Compare) -> ast.Compare:
-    # the negation of a chain is no chain
+    # the negation of a chain of comparisons is not a chain of the opposite comparisons
     if all(marked(part, "ordered", "compared") for part in parts):
         made.was = "compared"  # type: ignore[attr-defined]
     return made

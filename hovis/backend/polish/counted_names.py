@@ -1,4 +1,6 @@
-"""Rewrites that need to know how often a name occurs in the function: ``for`` over what is made right there, ``range``, displays, ``except E as e``."""
+"""Rewrites that depend on how often a name occurs in a function: ``for`` over an iterator created right there, ``range``, displays, named
+exceptions.
+"""
 
 import ast
 from collections import Counter
@@ -9,13 +11,13 @@ from hovis.ir.operations import END
 
 
 class Counted:
-    """What needs to know how often a name occurs."""
+    """Rewrites that depend on how often a name occurs."""
 
     def __init__(self, counts: Counter[str]) -> None:
         self.counts = counts
-        #: what handlers around ask for: no assignment of it moves
+        #: names that surrounding handlers read: their assignments may not be moved
         self.handled: set[str] = set()
-        #: how often each name is deleted, in the whole
+        #: number of deletions of each name in the whole function
         self.deleted: Counter[str] | None = None
 
     def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
@@ -42,7 +44,7 @@ class Counted:
             statement.body, statement.orelse = self.statements(statement.body), self.statements(statement.orelse)
         elif isinstance(statement, ast.Try):
             around = self.handled
-            # and where an exception leads to a name may be deleted, which is a use
+            # a name may also be deleted in code that the exception leads to, which is a use
             elsewhere = (self.deleted or Counter()) - deleted(statement.body)
             self.handled = around | {name for handler in statement.handlers for name in read(handler)} | set(elsewhere)
             statement.body = self.statements(statement.body)
@@ -53,7 +55,7 @@ class Counted:
         return statement
 
     def _for(self, loop: ast.For, before: list[ast.stmt]) -> ast.stmt:
-        """The iterator is made right where the loop begins; where that can't be, the steps are written out."""
+        """Put the iterable into the loop, if its iterator is created right before the loop; where that is impossible, write out the steps."""
         source = loop.iter
         if isinstance(source, ast.Name) and self.counts[source.id] == 2:
             for k in range(len(before) - 1, -1, -1):
@@ -71,7 +73,7 @@ class Counted:
         return _unstepped(loop)
 
     def _displayed(self, before: ast.stmt, after: ast.stmt) -> bool:
-        """``t = {}; update(t, a); t[k] = b`` is ``t = {**a, k: b}``; lists likewise."""
+        """Rewrite ``t = {}; update(t, a); t[k] = b`` to ``t = {**a, k: b}``, lists likewise; return whether after became part of before."""
         if not (isinstance(before, ast.Assign) and isinstance(made := before.targets[0], ast.Name) and isinstance(before.value, ast.Dict | ast.List)):
             return False
         match after:
@@ -92,7 +94,7 @@ class Counted:
         return True
 
     def _unpacked(self, loop: ast.For) -> None:
-        """``for t in it: a, b = t`` is ``for a, b in it``, if t is seen nowhere else."""
+        """Rewrite ``for t in it: a, b = t`` to ``for a, b in it``, if t occurs nowhere else."""
         if not (isinstance(loop.target, ast.Name) and isinstance(first := loop.body[0], ast.Assign) and isinstance(first.value, ast.Name)):
             return
         name, parts = loop.target.id, first.targets[0]
@@ -101,7 +103,7 @@ class Counted:
             loop.target, loop.body = parts, loop.body[1 + ended :] or [ast.Pass()]
 
     def _counted(self, loop: ast.While, before: list[ast.stmt]) -> ast.stmt:
-        """``i = a; while i < b: …; i += 1`` is ``for i in range(a, b)``, if i is seen nowhere else."""
+        """Rewrite ``i = a; while i < b: …; i += 1`` to ``for i in range(a, b)``, if i occurs nowhere else."""
         test, body = loop.test, loop.body
         if not (isinstance(test, ast.Compare) and marked(test, "ordered") and isinstance(test.ops[0], ast.Lt) and isinstance(test.left, ast.Name)):
             return loop
@@ -124,7 +126,7 @@ class Counted:
         return ast.For(ast.Name(name, ast.Store()), ast.Call(meaning(range), bounds, []), rest, [])
 
     def _named(self, statement: ast.Try) -> ast.stmt:
-        """``except E as e`` names the variable itself, if nothing else does."""
+        """Bind the variable itself by ``except E as e``, if nothing else binds it."""
         for handler in statement.handlers:
             first = handler.body[0]
             if handler.name is None or not isinstance(first, ast.Assign) or not isinstance(first.targets[0], ast.Name):
@@ -141,7 +143,7 @@ class Counted:
 
 
 def _is_new(shown: ast.expr) -> bool:
-    """A variable, a constant, or a new container of such: made before or after, nobody can tell."""
+    """Is shown a variable, a constant, or a new container of these? When it is evaluated can't be observed."""
     match shown:
         case ast.Call() if marked(shown, "empty set"):
             return True

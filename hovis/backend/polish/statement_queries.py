@@ -1,4 +1,4 @@
-"""What statements read, assign and delete, and whether they leave what they stand in."""
+"""Queries on statements: the names that they read, bind and delete, and whether control leaves them."""
 
 import ast
 from collections import Counter
@@ -9,23 +9,23 @@ JUMPS: Final = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
 def nested(statements: list[ast.stmt]) -> Iterator[ast.AST]:
-    """All parts of these statements."""
+    """Yield all syntax nodes in these statements."""
     for s in statements:
         yield from ast.walk(s)
 
 
 def assigned(statements: list[ast.stmt]) -> set[str]:
-    """The names that are bound, or deleted."""
+    """Return the names that are bound or deleted."""
     return {item.id for item in nested(statements) if isinstance(item, ast.Name) and not isinstance(item.ctx, ast.Load)}
 
 
 def read(tree: ast.AST) -> set[str]:
-    """The names that are read."""
+    """Return the names that are read."""
     return {item.id for item in ast.walk(tree) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)}
 
 
 def leaves(statement: ast.stmt) -> bool:
-    """Does nothing that stands behind statement follow it?"""
+    """Does control never reach the code behind statement?"""
     match statement:
         case ast.If():
             return bool(statement.orelse) and leaves(statement.body[-1]) and leaves(statement.orelse[-1])
@@ -38,7 +38,7 @@ def leaves(statement: ast.stmt) -> bool:
 
 
 def of_loop(statements: list[ast.stmt], kind: type[ast.stmt]) -> bool:
-    """Is there a break (or continue) of the loop whose body this is?"""
+    """Is there a break (or continue: kind) that belongs to the loop whose body this is?"""
     for s in statements:
         if isinstance(s, kind):
             return True
@@ -52,5 +52,5 @@ def of_loop(statements: list[ast.stmt], kind: type[ast.stmt]) -> bool:
 
 
 def deleted(body: list[ast.stmt]) -> Counter[str]:
-    """How often each name is deleted in these statements."""
+    """Count how often each name is deleted in these statements."""
     return Counter(item.id for statement in body for item in ast.walk(statement) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Del))

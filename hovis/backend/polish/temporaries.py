@@ -1,4 +1,4 @@
-"""Variables that nobody named: put away where the expression can stand where it is used, and numbered as they come.
+"""Unnamed variables: inlined where the expression can stand in place of the use, and numbered in order of appearance.
 
 ``t = a; return f(t)`` is ``return f(a)`` if nothing is evaluated between; ``t = unpack(x, 2); a = t[0]; b = t[1]`` is
 ``a, b = x``.
@@ -14,14 +14,14 @@ from typing import Final
 
 from hovis.backend.source.syntax import marked
 
-#: Parts of an expression, about what fits on a line.
+#: Maximal number of subexpressions of an expression: about as many as fit on a line.
 LONGEST: Final = 40
-#: What the variables are called that nobody named.
+#: Names of temporaries, variables that have no name of the user.
 _UNNAMED: Final = re.compile(r"t[1-9][0-9]*$")
 
 
 def without_temporaries(body: list[ast.stmt], loops: bool) -> list[ast.stmt]:
-    """The statements of a function with fewer temporaries; with loops, what a for goes over is one as well."""
+    """Return the statements of a function with fewer temporaries; with loops, the iterable of a for may be one as well."""
     found = _Unpacked(body).statements(body)
     return _Inlined(_counts(found), loops).statements(found)
 
@@ -32,7 +32,7 @@ def _counts(body: list[ast.stmt]) -> Counter[str]:
     return counts
 
 
-#: How many items, the place of the starred one, how many behind it.
+#: (items before the starred one, index of the starred one or None, items behind it); see ``_shape``.
 _Shape = tuple[int, int | None, int]
 
 
@@ -53,11 +53,11 @@ class _Everywhere(ABC):
     def one(self, body: list[ast.stmt]) -> list[ast.stmt]: ...
 
 
-# ------------------------------------------------------------------------------------------------- several at once
+# ------------------------------------------------------------------------------------------------- unpacking
 
 
 class _Unpacked(_Everywhere):
-    """``a, b = x`` in place of an unpacked tuple that is only asked for its items."""
+    """Rewrites an unpacked tuple of which only items are read to ``a, b = x``."""
 
     def __init__(self, body: list[ast.stmt]) -> None:
         self.counts: Counter[str] = Counter()
@@ -73,7 +73,7 @@ class _Unpacked(_Everywhere):
             elif isinstance(item, ast.Assign) and marked(item.value, "unpack") and isinstance(item.targets[0], ast.Name):
                 sizes.setdefault(item.targets[0].id, set()).add(_shape(item.value))
                 self.items[item.targets[0].id] += 1
-        #: variables that only ever hold what was unpacked, in one shape, and of which nothing but items is asked
+        #: variables that hold only unpacked tuples, always of the same shape, and of which only items are read
         self.own = {name: shapes for name, shapes in sizes.items() if len(shapes) == 1 and self.items[name] == self.counts[name]}
         self.names = names
 
@@ -94,7 +94,9 @@ class _Unpacked(_Everywhere):
         return found
 
     def _targets(self, name: str, shape: _Shape, body: list[ast.stmt], k: int) -> tuple[ast.Tuple, int]:
-        """What the items are assigned to: the variables that follow get them, in order, or new ones."""
+        """Return the targets of an unpacking, and the index of the next statement: the variables that the following statements assign items to,
+        in order, or new ones.
+        """
         before, star, after = shape
         count = before + (star is not None) + after
         given: dict[int, str] = {}
@@ -103,7 +105,7 @@ class _Unpacked(_Everywhere):
             if not (isinstance(at, ast.Assign) and isinstance(at.targets[0], ast.Name) and isinstance(at.value, ast.Subscript)):
                 break
             which = _item_of(at.value)
-            # of what is asked for once only
+            # only for an item that is read exactly once
             if which is None or at.value.value.id != name or which in given or self._asked(name, which) != 1:  # type: ignore[attr-defined]
                 break
             if at.targets[0].id in given.values():
@@ -122,7 +124,7 @@ class _Unpacked(_Everywhere):
         return self.asked.get((name, which), 0)
 
     def item(self, name: str, which: int) -> str:
-        """The variable of an item."""
+        """Return the name of the variable of an item."""
         return f"{name}_{which}"
 
     def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
@@ -134,7 +136,7 @@ class _Unpacked(_Everywhere):
 
 
 class _Items(ast.NodeTransformer):
-    """Items of an unpacked tuple become the variables that hold them."""
+    """Replaces items of an unpacked tuple by the variables that hold them."""
 
     def __init__(self, unpacked: _Unpacked) -> None:
         self.unpacked = unpacked
@@ -147,14 +149,14 @@ class _Items(ast.NodeTransformer):
 
 
 def _item_of(node: ast.Subscript) -> int | None:
-    """Which item of an unnamed variable is asked for?"""
+    """Return the index of the item that node reads from an unnamed variable, or None."""
     if isinstance(node.value, ast.Name) and isinstance(node.ctx, ast.Load) and isinstance(node.slice, ast.Constant) and type(node.slice.value) is int:
         return node.slice.value if _UNNAMED.match(node.value.id) else None
     return None
 
 
 def _shape(call: ast.AST) -> _Shape:
-    """How many items, the place of the starred one, how many behind it."""
+    """Return the number of items before the starred one, the index of the starred one (or None), and the number of items behind it."""
     assert isinstance(call, ast.Call)
     counts = [a.value for a in call.args[1:] if isinstance(a, ast.Constant)]
     return (counts[0], None, 0) if len(counts) == 1 else (counts[0], counts[0], counts[1])  # type: ignore[return-value]
@@ -165,11 +167,11 @@ def _length(shapes: set[_Shape]) -> int:
     return before + (star is not None) + after
 
 
-# ------------------------------------------------------------------------------------------------- one at a time
+# ------------------------------------------------------------------------------------------------- inlining
 
 
 class _Inlined(_Everywhere):
-    """What is used once, in the next statement and before anything else there, stands where it is used."""
+    """Inlines an unnamed variable that is used once, in the next statement, before anything else there is evaluated."""
 
     def __init__(self, counts: Counter[str], loops: bool) -> None:
         self.counts = counts
@@ -187,7 +189,7 @@ class _Inlined(_Everywhere):
         return found
 
     def _in_place(self, first: ast.stmt, then: ast.stmt, last: ast.stmt) -> ast.stmt | None:
-        """``t = a[k]; t += x; a[k] = t`` is ``a[k] += x`` if a and k are variables or constants."""
+        """Rewrite ``t = a[k]; t += x; a[k] = t`` to ``a[k] += x`` if a and k are variables or constants; else return None."""
         match first, then, last:
             case (
                 ast.Assign([ast.Name(id=name)], ast.Subscript() | ast.Attribute() as read),
@@ -200,7 +202,9 @@ class _Inlined(_Everywhere):
         return None
 
     def _returned(self, before: ast.stmt, statement: ast.stmt) -> bool:
-        """What a try ends with, and what is returned behind it where no handler leads, is returned by the try."""
+        """Move the return behind a try to the end of its body, where the value is computed, if no handler reaches the return; return whether it
+        was moved.
+        """
         if not (isinstance(before, ast.Try) and isinstance(statement, ast.Return) and isinstance(statement.value, ast.Name)) or before.orelse:
             return False
         last, name = before.body[-1], statement.value.id
@@ -212,7 +216,7 @@ class _Inlined(_Everywhere):
         return True
 
     def _takes(self, statement: ast.stmt, before: ast.stmt) -> bool:
-        """Has statement taken what the one before assigns?"""
+        """Inline the value that before assigns into statement; return whether that was possible."""
         if not (isinstance(before, ast.Assign) and len(before.targets) == 1 and isinstance(before.targets[0], ast.Name)):
             return False
         name = before.targets[0].id
@@ -241,7 +245,7 @@ def _parts(tree: ast.AST) -> int:
     return sum(isinstance(item, ast.expr) for item in ast.walk(tree))
 
 
-#: The fields of expressions in the order in which they are evaluated; of what is behind a condition only the first.
+#: The fields of expressions in the order of evaluation; of fields that are evaluated conditionally only the first.
 _ORDER: Final[dict[type[ast.AST], tuple[str, ...]]] = {
     ast.BinOp: ("left", "right"), ast.UnaryOp: ("operand",), ast.Call: ("func", "args", "keywords"), ast.keyword: ("value",),
     ast.Attribute: ("value",), ast.Subscript: ("value", "slice"), ast.Tuple: ("elts",), ast.List: ("elts",), ast.Set: ("elts",),
@@ -254,7 +258,7 @@ _Place = tuple[ast.AST, str, int | None]
 
 
 def _evaluated(node: ast.AST) -> Iterator[_Place]:
-    """The places of the parts of node in the order of evaluation, parts before what they are parts of."""
+    """Yield the places of the subexpressions of node in the order of evaluation, parts before the expressions that contain them."""
     if isinstance(node, ast.Assign):
         yield from _field(node, "value")
         for target in node.targets:
@@ -301,16 +305,16 @@ def _at(node: ast.AST, field: str, k: int) -> Iterator[_Place]:
     yield node, field, k
 
 
-# ------------------------------------------------------------------------------------------------- their numbers
+# ------------------------------------------------------------------------------------------------- numbering
 
 
 def renumbered(body: list[ast.stmt], kept: set[str]) -> list[ast.stmt]:
-    """The unnamed variables are numbered in the order in which they come; those in kept stay as they are."""
+    """Number the unnamed variables in order of appearance; those in kept stay unchanged."""
     assigned = {item.id for s in body for item in ast.walk(s) if isinstance(item, ast.Name) and not isinstance(item.ctx, ast.Load)}
     assigned |= {item.name for s in body for item in ast.walk(s) if isinstance(item, ast.ExceptHandler) and item.name}
     numbers = (f"t{k}" for k in itertools.count(1) if f"t{k}" not in kept)
     new: dict[str, str] = {}
-    # a statement may stand in several places
+    # the same statement object may occur in several places
     once = {id(item): item for s in body for item in _in_order(s)}.values()
     for item in once:
         name = item.id if isinstance(item, ast.Name) else item.name
@@ -325,7 +329,7 @@ def renumbered(body: list[ast.stmt], kept: set[str]) -> list[ast.stmt]:
 
 
 def _in_order(node: ast.AST) -> Iterator[ast.Name | ast.ExceptHandler]:
-    """The names in a tree in the order of the text, about."""
+    """Yield the names in a tree, approximately in the order of the text."""
     if isinstance(node, ast.Name | ast.ExceptHandler):
         yield node
     for child in ast.iter_child_nodes(node):

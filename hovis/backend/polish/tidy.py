@@ -1,7 +1,7 @@
-"""Statements as a person would write them: the same ones, shorter.
+"""Statements as a person would write them: shorter, with the same meaning.
 
-``for`` in place of ``while True`` and ``next``, ``except E as e`` in place of tests of what was caught, ``while c`` in
-place of a test before and one at the end, ``x = a if c else b``, and less nesting behind what leaves anyway.
+``for`` in place of ``while True`` and ``next``, ``except E as e`` in place of tests of the caught exception, ``while c`` in
+place of one test before the loop and one at its end, ``x = a if c else b``, and less nesting after statements that leave the block.
 """
 
 import ast
@@ -19,7 +19,7 @@ from hovis.backend.source.syntax import both, marked, negated
 
 
 def tidy_function(body: list[ast.stmt]) -> list[ast.stmt]:
-    """The statements of a whole function."""
+    """Tidy the statements of a whole function."""
     found = without_temporaries(_Tidy().statements(body), loops=False)
     counts = Counter(item.id for s in found for item in ast.walk(s) if isinstance(item, ast.Name))
     found = without_temporaries(comprehended(Counted(counts).statements(found)), loops=True)
@@ -34,11 +34,11 @@ def _dump(statements: list[ast.stmt]) -> list[str]:
 
 
 class _Tidy:
-    """From the inside out."""
+    """Rewrites statements, from the inside out."""
 
-    #: is there a handler around?
+    #: are the statements being tidied inside a try?
     watched = False
-    #: are signals polled for in what has been tidied of the loop at hand?
+    #: has a signal poll been found in the part of the current loop that has been tidied?
     polled = False
 
     def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
@@ -100,7 +100,7 @@ class _Tidy:
 
     def _tested(self, statement: ast.While, body: list[ast.stmt], polled: bool) -> ast.stmt:
         if polled:
-            # from 3.13 on no handler covers the jump back of a loop that is left by its test
+            # from 3.13 on, the back edge of a loop that ends by its own test is covered by no handler
             return ast.While(statement.test, body, [])
         if len(body) > 1 and isinstance(body[0], ast.If) and not body[0].orelse:
             first = body[0]
@@ -119,7 +119,7 @@ class _Tidy:
         handlers = [ast.ExceptHandler(kind, name, self.statements(inner) or [ast.Pass()]) for kind, name, inner in _clauses(caught)]
         last = handlers[-1]
         if len(last.body) == 1 and isinstance(last.body[0], ast.Raise) and last.body[0].exc is None:
-            # the last clause does what happens anyway
+            # the last clause only reraises, which happens without it as well
             handlers.pop()
         other = self.statements(statement.orelse)
         if leaves(body[-1]):
@@ -132,7 +132,7 @@ class _Tidy:
 
 
 def _once(body: list[ast.stmt]) -> list[ast.stmt] | None:
-    """The body of a loop of one round, if all that leaves it does so at its end."""
+    """Return the body of a loop with one iteration, if all that leaves the loop does so at its end; else None."""
     if not body or not leaves(body[-1]) or of_loop(body, ast.Continue):
         return None
     made = _unbroken(body)
@@ -140,7 +140,7 @@ def _once(body: list[ast.stmt]) -> list[ast.stmt] | None:
 
 
 def _unbroken(body: list[ast.stmt]) -> list[ast.stmt]:
-    """New statements without the break at the end of these, which stay as they are."""
+    """Return the statements without the break at their end; the given ones stay unchanged."""
     last = copy.copy(body[-1])
     if isinstance(last, ast.Break):
         return body[:-1]
@@ -157,7 +157,7 @@ def _unbroken(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _breaking(body: list[ast.stmt], after: str) -> list[ast.stmt]:
-    """The body of a loop, which is left by break where it would return what is returned behind it."""
+    """Return the body of a loop, with a break in place of each return of the value that is returned behind the loop."""
     found: list[ast.stmt] = []
     for statement in body:
         if isinstance(statement, ast.Return) and isinstance(statement.value, ast.Name | ast.Constant | None) and ast.dump(statement) == after:
@@ -170,7 +170,7 @@ def _breaking(body: list[ast.stmt], after: str) -> list[ast.stmt]:
 
 
 def _clauses(caught: ast.ExceptHandler) -> Iterator[tuple[ast.expr | None, str | None, list[ast.stmt]]]:
-    """The except clauses that a chain of tests of the exception is."""
+    """Yield the except clauses that a chain of tests of the exception is equivalent to."""
     head = caught.body[:1] if caught.name is not None else []
     rest = caught.body[len(head) :]
     while len(rest) == 1 and isinstance(rest[0], ast.If):
@@ -187,14 +187,14 @@ def _clauses(caught: ast.ExceptHandler) -> Iterator[tuple[ast.expr | None, str |
 
 
 def _clause(kind: ast.expr | None, caught: ast.ExceptHandler, head: list[ast.stmt], body: list[ast.stmt]) -> tuple[ast.expr | None, str | None, list[ast.stmt]]:
-    """A clause; it has the name of the exception if its statements ask for it."""
+    """Return an except clause; it names the exception, unless the exception is not read or the clause only reraises."""
     names = {item.id for item in nested(head) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
     only_raises = len(body) == 1 and isinstance(body[0], ast.Raise) and body[0].exc is None
     return (kind, None, body) if only_raises or not names else (kind, caught.name, [*head, *body])
 
 
 def _conditional(cond: ast.expr, then: ast.stmt, other: ast.stmt) -> ast.stmt | None:
-    """``x = a if c else b``."""
+    """Rewrite two assignments (or returns) under a condition to ``x = a if c else b``; None if that does not apply."""
     if isinstance(then, ast.Return) and isinstance(other, ast.Return) and then.value and other.value:
         if _simple(then.value) and _simple(other.value):
             return ast.Return(ast.IfExp(cond, then.value, other.value))
@@ -209,7 +209,9 @@ def _simple(shown: ast.expr) -> bool:
 
 
 def _rolled(cond: ast.expr, then: list[ast.stmt], other: list[ast.stmt], watched: bool) -> list[ast.stmt] | None:
-    """``if c: start; while True: …; if not c: end; break`` with the same start and end otherwise is ``start; while c: …; end``."""
+    """Rewrite ``if c: start; while True: …; if not c: end; break``, with the same start and end in the else, to ``start; while c: …; end``; None
+    if that does not apply.
+    """
     loop = then[-1]
     if not (isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and loop.test.value is True and not loop.orelse and len(loop.body) > 1):
         return None
@@ -229,7 +231,7 @@ def _rolled(cond: ast.expr, then: list[ast.stmt], other: list[ast.stmt], watched
 
 
 class _Known(ast.NodeTransformer):
-    """Puts in what variables are."""
+    """Replaces variables by their known values."""
 
     def __init__(self, known: dict[str, ast.expr]) -> None:
         self.known = known
@@ -239,14 +241,14 @@ class _Known(ast.NodeTransformer):
 
 
 def _harmless(cond: ast.expr) -> bool:
-    """Does it not matter when cond is evaluated, as long as its variables stay?"""
+    """Does it not matter when cond is evaluated, as long as its variables do not change?"""
     plain = ast.Compare | ast.Name | ast.Constant | ast.cmpop | ast.expr_context | ast.UnaryOp | ast.unaryop
     compares = any(isinstance(item, ast.Compare) for item in ast.walk(cond))
     return all(isinstance(item, plain) for item in ast.walk(cond)) and (not compares or marked(cond, "ordered"))
 
 
 def _stepped(body: list[ast.stmt]) -> ast.For | None:
-    """``x = next(it, END); if x is END: …; break`` at the head of a loop is ``for x in it``."""
+    """Rewrite ``x = next(it, END); if x is END: …; break`` at the head of a loop to ``for x in it``; None if that does not apply."""
     if len(body) < 2:
         return None
     step, test = body[0], body[1]

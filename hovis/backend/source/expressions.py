@@ -1,6 +1,6 @@
-"""Ops as expressions of Python: syntax where Python has it, else a call.
+"""Writing ops as expressions of Python: as syntax where Python has it, else as a call.
 
-Syntax trees are made (``ast``), so that parentheses are never a question.
+The results are syntax trees (``ast``), therefore parentheses need no care.
 """
 
 import ast
@@ -29,12 +29,12 @@ _COMPARED: Final[dict[Any, type[ast.cmpop]]] = {
 }  # fmt: skip
 _UNARY: Final[dict[Any, type[ast.unaryop]]] = {operator.neg: ast.USub, operator.pos: ast.UAdd, operator.invert: ast.Invert, operator.not_: ast.Not}
 
-#: What writes an operand.
+#: A function that returns the expression of an operand.
 Write = Callable[[Operand], ast.expr]
 
 
 def expression(op: Op, write: Write, named: Callable[[object], ast.expr]) -> ast.expr:
-    """op as an expression; write gives that of an operand, named that of a known object."""
+    """Return op as an expression; write gives the expression of an operand, named that of a known object."""
     rule = _RULES.get(id(op.callee)) if not isinstance(op.callee, Value) else None
     found = rule(op, write, named) if rule is not None and not op.kwargs else None
     return _call(op, write, named) if found is None else found
@@ -61,7 +61,9 @@ def _is_exactly(value: Operand, cls: type) -> bool:
 
 
 def _is_surely(op: Op, value: Operand, cls: type) -> bool:
-    """The same of an operand of op; where something is known of the result, it is not None any more."""
+    """Is the operand value of op certainly an instance of exactly cls? If op is not opaque, a Union of cls and None counts as well: value can no
+    longer be None.
+    """
     kind = getattr(value, "type", None)
     if isinstance(kind, Union) and not op.effect & Effect.OPAQUE:
         return {getattr(t, "cls", None) for t in kind.members} == {cls, type(None)}
@@ -94,7 +96,7 @@ def _yield_from(op: Op, write: Write, named: Any) -> ast.expr | None:
 
 @_rule(ops.ended_generator)
 def _ended_generator(op: Op, write: Write, named: Any) -> ast.expr | None:
-    # a text can't hold the code: another one of that name will do
+    # text can't contain the code object, which is omitted: another code object of that name will do
     return ast.Call(named(op.callee), [write(a) for a in op.args[:2]], [])
 
 
@@ -110,7 +112,7 @@ def _binary(op: Op, write: Write, named: Any) -> ast.expr | None:
     return ast.BinOp(write(op.args[0]), BINARY[op.callee](), write(op.args[1]))
 
 
-#: Classes whose instances compare to True or False.
+#: Classes whose comparisons return True or False.
 _NUMBERS: Final = (int, float, bool)
 
 
@@ -118,7 +120,7 @@ _NUMBERS: Final = (int, float, bool)
 def _compared(op: Op, write: Write, named: Any) -> ast.expr | None:
     left, right = op.args if op.callee is not operator.contains else op.args[::-1]
     made = ast.Compare(write(left), [_COMPARED[op.callee]()], [write(right)])
-    # of these the opposite comparison is the negation
+    # for values of these classes, the opposite comparison is the negation
     if any(_is_exactly(left, c) and _is_exactly(right, c) for c in (int, str, bool)):
         mark(made, "ordered")
     elif any(_is_exactly(left, c) for c in _NUMBERS) and any(_is_exactly(right, c) for c in _NUMBERS):
@@ -141,7 +143,7 @@ def _getitem(op: Op, write: Write, named: Any) -> ast.expr | None:
 
 
 def brackets(index: Operand, write: Write) -> ast.expr:
-    """What stands in the brackets: a slice with colons."""
+    """Return the expression inside the brackets of a subscript; a slice is written with colons."""
     if isinstance(index, Const) and type(index.value) is slice:
         shown = [None if part is None else literal(part) for part in (index.value.start, index.value.stop, index.value.step)]
         if all(made is not None or part is None for made, part in zip(shown, (index.value.start, index.value.stop, index.value.step), strict=True)):
@@ -155,7 +157,7 @@ def brackets(index: Operand, write: Write) -> ast.expr:
 
 
 def _colons(bounds: list[ast.expr]) -> ast.Slice:
-    """``a:b:c``; a bound that is None is none."""
+    """Return the slice ``a:b:c``; a bound that is None is left out."""
     shown = [None if isinstance(one, ast.Constant) and one.value is None else one for one in bounds]
     return ast.Slice(*([None, *shown] if len(shown) == 1 else shown))
 
@@ -253,7 +255,7 @@ def _format(op: Op, write: Write, named: Any) -> ast.expr | None:
 
 
 def _formatted(op: Op, write: Write) -> ast.FormattedValue | None:
-    """``{value:spec}``, if the spec is known."""
+    """Return ``{value:spec}``, or None if the spec is unknown."""
     spec = op.args[1].value if len(op.args) == 2 and isinstance(op.args[1], Const) else None if len(op.args) == 2 else ""
     if type(spec) is not str:
         return None
@@ -309,7 +311,7 @@ def _next(op: Op, write: Write, named: Any) -> ast.expr | None:
     return made
 
 
-#: Iterators whose ``iter`` is themselves.
+#: Empty containers, whose iterators are their own ``iter``.
 _NOTHING: Final[tuple[Any, ...]] = ((), {}.values(), {}.items(), set(), range(0), "", b"", [], {})
 _ITERATORS: Final = frozenset({*(type(iter(empty)) for empty in _NOTHING), type(reversed(list[int]())), zip, map, enumerate, filter})
 

@@ -1,6 +1,6 @@
-"""The head of a residual as text: its parameters, what is checked of what is passed, how that is taken apart.
+"""The head of a residual as text: its parameters, the checks of its arguments, and the statements that take them apart.
 
-The same as ``entry`` does with a prologue of ops, in the words of a person.
+It is the counterpart, as readable source, of the prologue of ops that ``entry`` builds.
 """
 
 import ast
@@ -21,7 +21,9 @@ from hovis.lattice.constants import same_constant
 
 
 class Named(Protocol):
-    """Gives the expression for a known object; original is the name of what answers calls that do not fit, variables are names that no object may have."""
+    """Gives the expression for a known object; original is the name of the function that answers calls that do not fit, variables are names that
+    no object may have.
+    """
 
     original: str
     variables: set[str]
@@ -29,18 +31,18 @@ class Named(Protocol):
     def __call__(self, value: object) -> ast.expr: ...
 
 
-#: Kinds whose constants are equal if type and value are.
+#: Classes whose constants are interchangeable if type and value are equal.
 _PLAIN: Final = (str, int, bytes, bool)
 
 
 class Arrival:
-    """The head of the residual of fn; ``original`` is how a call that does not fit is answered."""
+    """Writes the head of the residual of fn. A call that does not fit is answered by the original, see ``_original``."""
 
     def __init__(self, fn: Any, signature: Signature, static: tuple[object, ...], named: Named, checked: bool = True) -> None:
         self.fn, self.signature, self.static, self.named, self.checked = fn, signature, static, named, checked
-        #: how many containers there are around the one whose items are looked at
+        #: number of containers around the one whose items are being checked
         self.depth = 0
-        #: what the arguments are called in the text: as in the function, but where that is no name
+        #: the arguments' names in the text: those of the function, unless these are not identifiers
         self.called: dict[int, str] = {}
         for u in signature.unknown:
             self.called[id(u)] = _apart(identifier(u.name), set(self.called.values()))
@@ -51,7 +53,7 @@ class Arrival:
     # --------------------------------------------------------------------------------------------- parameters
 
     def parameters(self) -> ast.arguments:
-        """The parameters, of the kinds and with the defaults that they have in the original."""
+        """Return the parameters, with the kinds and the defaults that they have in the original."""
         kind = inspect.Parameter
         kinds = kind.POSITIONAL_ONLY, kind.POSITIONAL_OR_KEYWORD, kind.KEYWORD_ONLY, kind.VAR_POSITIONAL, kind.VAR_KEYWORD
         of_kind: dict[Any, list[ast.arg]] = {one: [] for one in kinds}
@@ -72,7 +74,7 @@ class Arrival:
     # --------------------------------------------------------------------------------------------- checks
 
     def head(self, function: Function, name_of: Callable[[Param], str]) -> list[ast.stmt]:
-        """The statements before the body of function, whose parameters are the parts that it needs."""
+        """Return the statements before the body of function, whose params are the parts that it needs."""
         checks: list[ast.expr] = []
         takes: list[ast.stmt] = []
         wanted = {id(p): name_of(p) for p in function.params}
@@ -126,7 +128,7 @@ class Arrival:
             yield ast.Call(self.named(check), [shown], [])
 
     def _items(self, kind: Items, shown: ast.expr) -> Iterator[ast.expr]:
-        """A container, and the classes of what is in it."""
+        """Yield the checks of a container's class, and of the classes of its items."""
         yield self._is(shown, kind.cls)
         if kind.is_untested():
             return
@@ -144,7 +146,7 @@ class Arrival:
             yield ast.Call(ast.Attribute(known, "issuperset", ast.Load()), [ast.Call(self.named(map), [self.named(type), held], [])], [])
 
     def _chosen(self, choices: tuple[object, ...], shown: ast.expr) -> ast.expr:
-        """One of a few values: those of a plain class together."""
+        """Return the check that a value is one of choices; those of a plain class are checked together."""
         classes = {type(choice): [one for one in choices if type(one) is type(choice)] for choice in choices}
         ways: list[list[ast.expr]] = []
         for cls, values in classes.items():
@@ -155,7 +157,7 @@ class Arrival:
         return _any_of([_all_of(way) for way in ways])
 
     def _one_of(self, kind: Union, shown: ast.expr) -> ast.expr:
-        """One of several kinds: by the class where that is enough."""
+        """Return the check that a value is of one of the kinds in a Union: by its class where that is enough."""
         classes = [self.named(cls) for cls in exact_classes(kind)]
         ways: list[ast.expr] = []
         if classes:
@@ -165,7 +167,7 @@ class Arrival:
         return _any_of(ways)
 
     def _array(self, part: Leaf, kind: Array, shown: ast.expr) -> Iterator[ast.expr]:
-        """The class, the dtype and what is known of the shape."""
+        """Yield the checks of an array's class, its dtype, the known part of its shape, and its layout."""
 
         def of(name: str) -> ast.expr:
             return ast.Attribute(shown, name, ast.Load())
@@ -193,7 +195,7 @@ class Arrival:
             yield ast.Compare(shown, [ast.Eq()], [self.named(value)])
         elif type(value) in (float, complex) and value == value:
             yield self._is(shown, type(value))
-            # the text tells 0.0 from -0.0
+            # the repr distinguishes 0.0 from -0.0
             yield ast.Compare(ast.Call(self.named(repr), [shown], []), [ast.Eq()], [ast.Constant(repr(value))])
         elif isinstance(value, float | complex | tuple | frozenset):
             yield ast.Call(self.named(same_constant), [shown, self.named(value)], [])
@@ -210,7 +212,7 @@ class Arrival:
             yield from self._attributes(part, shown)
 
     def _attributes(self, part: Structure, shown: ast.expr) -> Iterator[ast.expr]:
-        """An instance has these attributes, in slots and in its dictionary, and no others."""
+        """Yield the checks that an instance has exactly these attributes, in slots and in its dictionary."""
         slots = slots_of(part.cls)
         named = [k for k in part.keys if k not in (slots or ())]
         if slots is None or (named and not has_dict(part.cls)):
@@ -232,7 +234,7 @@ class Arrival:
                 yield ast.Subscript(shown, self.named(part.keys[k] if part.kind == "dict" else k), ast.Load()), inner
 
     def _attribute(self, shown: ast.expr, cls: type, name: str) -> ast.expr:
-        """What an instance has by this name; a property of that name says nothing of it."""
+        """Return the expression that reads this attribute of an instance, bypassing a property of the same name."""
         slot = name in (slots_of(cls) or ())
         if syntax.is_attribute(name) and (slot or not hasattr(type(inspect.getattr_static(cls, name, None)), "__set__")):
             return ast.Attribute(shown, name, ast.Load())
@@ -241,7 +243,7 @@ class Arrival:
         return ast.Subscript(ast.Attribute(shown, "__dict__", ast.Load()), ast.Constant(name), ast.Load())
 
     def _places(self, part: Part, shown: ast.expr) -> Iterator[tuple[Param, ast.expr]]:
-        """Where each unknown part stands."""
+        """Yield each unknown part with the expression that reads it."""
         if isinstance(part, Leaf | Structure):
             yield part.param, shown
         if isinstance(part, Structure):
@@ -249,7 +251,7 @@ class Arrival:
                 yield from self._places(inner, place)
 
     def _apart(self, function: Function) -> Iterator[ast.expr]:
-        """An argument that is a known object could be written to under that other name."""
+        """Yield the alias checks: an argument that is a known object could be written to under that other name."""
         values = {id(param): shown for u in self.signature.unknown for param, shown in self._places(u.part, ast.Name(self.called[id(u)], ast.Load()))}
         for apart, param in stands_apart(parts_of(self.signature), function, self.static):
             if id(param) in values:
@@ -264,7 +266,7 @@ class Arrival:
     # --------------------------------------------------------------------------------------------- the original
 
     def _original(self) -> ast.expr:
-        """The call of the original with all of its arguments."""
+        """Return the call of the original with all of its arguments."""
         names = {id(u.part): self.called[id(u)] for u in self.signature.unknown}
 
         def shown(part: Part) -> ast.expr:
@@ -304,7 +306,7 @@ def _apart(name: str, taken: set[str]) -> str:
 
 
 def _name_params(part: Part, name: str, taken: set[str]) -> None:
-    """Give the parts names after the argument that they are in, and none that an argument has."""
+    """Name the parts after the argument that contains them, with names that no argument has."""
     if isinstance(part, Leaf | Structure):
         part.param.name = name
     if isinstance(part, Structure | Fresh):

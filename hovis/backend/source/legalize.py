@@ -1,7 +1,7 @@
-"""Making a Function ready to be written as statements: what no statement of Python does as it stands is done in steps.
+"""Preparation of a Function to be written as statements: operations that no single statement of Python can do are split into steps.
 
-Each block ends where a statement would.  What an exception leads to is reached by exceptions alone, one exception is being
-handled at a place, and loops have one entry.
+Afterwards each block ends where a statement would, landings are reached by exceptions only, the exception being handled at each
+place is unique, and loops have one entry.
 """
 
 from collections.abc import Callable
@@ -18,12 +18,12 @@ from hovis.passes.scalar.trivial_phis import trivial_phis
 
 
 def handling_again(exception: object) -> None:
-    """Raise exception, so that it is handled (again) from here on."""
+    """Raise exception, to have it handled (again) from here on."""
     raise exception  # type: ignore[misc]
 
 
 def raise_as_it_is(exception: BaseException) -> None:
-    """``raise exception``, whose context stays what it is."""
+    """``raise exception``, without a change of its context."""
     context = exception.__context__
     try:
         raise exception
@@ -32,17 +32,17 @@ def raise_as_it_is(exception: BaseException) -> None:
 
 
 def history(exception: BaseException) -> tuple[object, object]:
-    """What raising it once more would change."""
+    """Return the state that raising exception once more would change."""
     return exception.__traceback__, exception.__context__
 
 
 def with_history(exception: BaseException, known: Any) -> None:
-    """As if it had not been raised once more."""
+    """Restore the state given by ``history``, as if exception had not been raised once more."""
     exception.__traceback__, exception.__context__ = known
 
 
 def prepare(function: Function) -> None:
-    """Change a private copy so that what has to be a statement of its own is a block of its own."""
+    """Change function, a private copy, to make each part that has to be a statement of its own a block of its own."""
     _without_tracing(function)
     while _one_depth(function):
         pass
@@ -61,7 +61,7 @@ def prepare(function: Function) -> None:
 
 
 def with_common_landings(function: Function) -> Function | None:
-    """A copy in which exceptions of all calls for which the same is done go one way; None: there are none such."""
+    """Return a copy in which calls whose exceptions are handled in the same way share a landing, or None if there are no such calls."""
     made = copy(function)
     changed = False
     for one in callees(made):
@@ -72,7 +72,7 @@ def with_common_landings(function: Function) -> Function | None:
 
 
 def _without_tracing(function: Function) -> None:
-    """The text has lines of its own: what says where tracebacks begin and end in the user's is nothing here."""
+    """Remove the ops that mark where tracebacks begin and end in the user's code: the text has lines of its own."""
     traced: dict[Value, Operand] = {}
     for block in function.blocks:
         traced |= {op: op.args[0] for op in block.ops if op.callee is caught_at or op.callee is passed}
@@ -84,7 +84,7 @@ def _without_tracing(function: Function) -> None:
 
 
 def _one_depth(function: Function) -> bool:
-    """A block that is reached with more handlers open or fewer (it raises, which ends them all) is written once for each; was there one?"""
+    """Duplicate a block that is reached with different numbers of open handlers (it raises, which ends them all); return whether there was one."""
     depth = {function.blocks[0]: 0}
     for block in reverse_postorder(function.blocks[0]):
         after = depth[block] + sum((op.callee is enter_handler) - (op.callee is leave_handler) for op in block.ops)
@@ -96,7 +96,7 @@ def _one_depth(function: Function) -> bool:
 
 
 def twin(function: Function, block: Block) -> Block:
-    """A copy of block that goes on where it does."""
+    """Add a copy of block, with the same successors, to function and return it."""
     twin = Block(tuple(Param(p.type, p.dims, p.name) for p in block.params))
     new: dict[Value, Operand] = dict(zip(block.params, twin.params, strict=True))
     for op in block.all_ops():
@@ -128,14 +128,14 @@ def twin(function: Function, block: Block) -> Block:
     return twin
 
 
-#: Ops of the end of a handler that each way to it may have for its own.
+#: Maximal number of ops of a handler's end that is copied for each path to it.
 MAX_TAIL: Final = 3
-#: Copies of such ends in one function.
+#: Maximal number of copies of such ends in one function.
 MAX_TAILS: Final = 200
 
 
 def _own_tails(function: Function) -> None:
-    """Where exceptions that are being handled meet only to be raised again, or for their handling to end, each has that for its own."""
+    """Duplicate a block where handled exceptions meet only to be raised again, or for their handling to end: each path gets its own."""
     if not any(op.callee is enter_handler for op in function.ops()):
         return
     todo, made = [block for block in function.blocks if _is_tail(block)], 0
@@ -158,12 +158,14 @@ def _is_tail(block: Block) -> bool:
     return silent and len(block.ops) <= MAX_TAIL and isinstance(block.terminator, Jump | Return | Raise)
 
 
-#: What is being handled: where that began, or the number of a handler that a block goes on with, whichever way was taken.
+#: The open handlers at a place: for each the ``enter_handler``, or (block, index) if the block begins to handle its own exception param.
 _Handled = list[Op | tuple[Block, int]]
 
 
 def _one_handler(function: Function) -> None:
-    """Where exceptions that are being handled meet, their handling ends, and that of the one that it is goes on."""
+    """Where paths that handle different exceptions meet, end their handlers on each edge, pass the exception as a param, and begin to handle it
+    again in the block.
+    """
     order = reverse_postorder(function.blocks[0])
     if not any(op.callee is enter_handler for block in order for op in block.ops):
         return
@@ -190,7 +192,9 @@ def _one_handler(function: Function) -> None:
 
 
 def _handled(order: list[Block], firsts: dict[Block, int]) -> dict[Block, _Handled]:
-    """What is being handled at the start of each block, by the way that comes first; from its first-th on a block has its own."""
+    """Find the exceptions that are being handled at the start of each block, along the first path to it; a block in firsts has its own from that
+    index on.
+    """
     found: dict[Block, _Handled] = {order[0]: []}
     for block in order:
         for edge in edges(block.terminator):
@@ -203,7 +207,7 @@ def _handled(order: list[Block], firsts: dict[Block, int]) -> dict[Block, _Handl
 
 
 def _unlike(order: list[Block], handled: dict[Block, _Handled]) -> tuple[Block, int] | None:
-    """A block where ways meet that handle different exceptions, and the first handler in which they differ."""
+    """Find a block where paths that handle different exceptions meet, and the index of the first handler in which they differ, or None."""
     for block in order:
         after = _handled_behind(block, handled[block])
         for edge in edges(block.terminator):
@@ -214,7 +218,7 @@ def _unlike(order: list[Block], handled: dict[Block, _Handled]) -> tuple[Block, 
 
 
 def _end_before(function: Function, source: Block, edge: Edge, handled: list[Operand]) -> None:
-    """On the way over edge the innermost handlers end, and what they handled is passed on."""
+    """Insert a block on edge that ends the innermost handlers and passes on the exceptions that they handled."""
     own: tuple[Param, ...] = (Param(ANY, None, "error"),) if is_error(source, edge) else ()
     given = tuple(own[0] if a is CAUGHT else a for a in edge.args)
     leaves = [Op(leave_handler, (), (), ANY, None, Effect.WRITES) for _ in handled]
@@ -224,7 +228,7 @@ def _end_before(function: Function, source: Block, edge: Edge, handled: list[Ope
 
 
 def _handled_behind(block: Block, handled: _Handled) -> _Handled:
-    """The ``enter_handler`` of each handler that is open behind block."""
+    """Return the ``enter_handler`` of each handler that is open at the end of block."""
     found = list(handled)
     for op in block.ops:
         if op.callee is enter_handler:
@@ -239,13 +243,13 @@ def is_error(source: Block, edge: Edge) -> bool:
 
 
 def _raised_at(block: Block, k: int) -> bool:
-    """Is an exception raised here to be caught right here, or one handled that has come from elsewhere?"""
+    """Does the k-th op raise an exception that is caught right here, or begin to handle one that comes from elsewhere?"""
     op = block.ops[k]
     return op.callee is raised or (op.callee is enter_handler and not (k == 0 and op.args[0] in block.params))
 
 
 def _split(function: Function, block: Block, catches: Callable[[Block, int], bool]) -> None:
-    """Blocks end where a handler does, and where one begins that no call leads to."""
+    """Split block where a handler ends, and where one begins that no call leads to (catches finds these)."""
     for k, op in enumerate(block.ops):
         if op.callee is leave_handler and not _only_raises(block, k + 1) and (k + 1 < len(block.ops) or not isinstance(block.terminator, Jump)):
             rest = cut(function, block, k + 1)
@@ -261,7 +265,7 @@ def _split(function: Function, block: Block, catches: Callable[[Block, int], boo
 
 
 def catch(function: Function, block: Block, k: int) -> Block:
-    """The k-th op raises, or begins to handle, an exception: let it be raised by a call, which what follows catches."""
+    """Let a call raise the exception that the k-th op raises, or begins to handle; the rest of the block, which is returned, catches it."""
     op = block.ops[k]
     rest = cut(function, block, k)
     caught = Param(ANY, None, "error")
@@ -289,7 +293,7 @@ def _only_raises(block: Block, k: int) -> bool:
 
 
 def cut(function: Function, block: Block, k: int) -> Block:
-    """A new block of what stands from the k-th op on."""
+    """Move the ops from the k-th on, and the terminator, to a new block and return it."""
     rest = Block((), block.ops[k:], block.terminator)
     block.ops = block.ops[:k]
     function.blocks.append(rest)
@@ -301,12 +305,12 @@ def error_edges(function: Function) -> list[tuple[Block, Edge]]:
 
 
 def caught_places(edge: Edge) -> tuple[int, ...]:
-    """Which parameters of a landing are the exception that was caught."""
+    """Return the indices of a landing's params that receive the caught exception."""
     return tuple(k for k, value in enumerate(edge.args) if value is CAUGHT)
 
 
 def _landings(function: Function) -> None:
-    """What exceptions lead to is reached by nothing else, and takes the exception in one place: edges that carry the same share a block."""
+    """Make each landing reachable by exceptions alone, with the exception in one param: error edges with the same arguments share a landing."""
     for target, sources in predecessors(function).items():
         errors = [edge for block, edge in sources if is_error(block, edge)]
         places = {caught_places(edge) for edge in errors}
@@ -325,7 +329,7 @@ def _landings(function: Function) -> None:
 
 
 def _bare(function: Function, block: Block) -> None:
-    """What could tell that it stands in an except clause, and is not to, does not stand in the block that the exception leads to."""
+    """Move ops that could observe that they stand in an except clause, and must not stand in one, out of the landing."""
     if block.ops and block.ops[0].callee is enter_handler:
         return
     raises = isinstance(block.terminator, Raise) and not block.terminator.again

@@ -1,8 +1,8 @@
-"""Which values of a Function are variables in its text, and which variable each is.
+"""The choice of the values of a Function that are variables in its text, and of the variable for each.
 
-A value that is used once, where nothing between could tell, stands inside of the expression that uses it.  The others
-are variables: what an edge passes on shares one with the parameter behind it where their lives do not overlap, and
-so do values that the user kept under one name.
+A value that is used once is nested in the expression that uses it, if nothing in between could observe the difference.  The other
+values are variables: the argument of an edge shares a variable with the target's param where their live ranges do not overlap, and
+so do values that the user stored under one name.
 """
 
 import itertools
@@ -19,31 +19,31 @@ from hovis.ir.naming import identifier
 from hovis.ir.operations import drop, enter_handler, keep, leave_handler, unpack, unpack_star
 from hovis.passes.rewriting import effect_of
 
-#: A name of a parameter of a block weighs as much as those of so many other values.
+#: Weight of the name of a block param in the choice of a variable's name; other values weigh 1.
 _LIVES: Final = 10
 
-#: Calls and operators within one expression.
+#: Maximal number of calls and operators within one expression.
 MAX_NESTED: Final = 10
 
 _SILENT: Final = (enter_handler, leave_handler, keep)
 
 
 class Variables:
-    """What is nested where, and the name of everything else."""
+    """Which ops are nested in which expressions, and the names of all other values."""
 
     def __init__(self, function: Function, reserved: Callable[[str], bool]) -> None:
         self.function = function
         self.uses = uses(function)
-        #: ops that stand inside of the expression that uses them
+        #: ops that are nested in the expression that uses them
         self.nested: set[Op] = set()
         self._lasting: set[Op] = set()
         self._fixed: set[Op] = set()
-        #: drops behind which nothing reads the value
+        #: drops after which nothing reads the value
         self.last: set[Op] = set()
-        #: drops that are not written out, and the values that nothing else uses
+        #: drops that need no statement; ``unread``: the values that nothing but such drops uses
         self.unsaid: set[Op] = set()
         self.unread: set[Value] = set()
-        #: drops that stand right behind an op: where that takes over the variable, storing it is the drop
+        #: by each drop right behind an op, that op: if its result takes over the variable, the store releases the dropped value
         self.behind: dict[Op, Op] = {}
         self._size: dict[Op, int] = {}
         for block in function.blocks:
@@ -62,7 +62,7 @@ class Variables:
     # --------------------------------------------------------------------------------------------- nesting
 
     def _nest(self, block: Block) -> None:
-        """Decide which ops of a block stand inside of others; order is kept among all that something could tell."""
+        """Decide which ops of a block are nested in others; the order of all observable effects is kept."""
         pending: list[Op] = []
         own = set(block.ops)
         for op in block.all_ops():
@@ -83,12 +83,12 @@ class Variables:
         if isinstance(end, Branch | Return | Raise):
             self._take([end.cond if isinstance(end, Branch) else end.value], pending, own, MAX_NESTED)
         for edge in edges(end):
-            # a move happens on its edge alone, and moves in any order: but for a single one on a single edge
+            # moves happen on one edge only, and in any order: only the single move of a Jump may contain ops with effects
             alone = isinstance(end, Jump) and len(edge.args) == 1
             self._take(edge.args, pending if alone else [], own, MAX_NESTED)
 
     def _fix(self, block: Block, ending: Op) -> None:
-        """What reads a value before it ends stays before that."""
+        """Keep ops that read the value dropped by ending in front of the drop: these are not nested."""
         for op in block.ops:
             if op is ending:
                 return
@@ -96,9 +96,9 @@ class Variables:
                 self._fixed.add(op)
 
     def _take(self, operands: Iterable[Operand], pending: list[Op], own: set[Op], room: int) -> bool:
-        """Nest what can be among operands, given in the order of evaluation; was something nested that has an effect?
+        """Nest as many of operands as possible, given in the order of evaluation; return whether an op with an effect was nested.
 
-        ``pending`` are the ops with effects that nothing separates from here, in order: the last of them may move here.
+        ``pending`` are the preceding ops with effects, in order, with no other effects between them and here: the last of them may move here.
         """
         candidates = [v for v in operands if isinstance(v, Op) and v in own and self.uses[v] == 1 and v not in self._fixed and _nests(v)]
         effects = [v for v in candidates if v in pending]
@@ -114,7 +114,7 @@ class Variables:
             size += self._sizes(v)
             if size > room:
                 if v in self._lasting:
-                    # what stands before it can't come here without it
+                    # ops with effects before it can't move here past it
                     movable = movable[movable.index(v) + 1 :]
                 size -= self._sizes(v)
                 continue
@@ -131,7 +131,7 @@ class Variables:
         return found
 
     def leaves(self, operand: Operand) -> Iterator[Value]:
-        """The variables that an operand's expression reads."""
+        """Yield the variables that an operand's expression reads."""
         if isinstance(operand, Op) and operand in self.nested:
             for inner in operand.operands():
                 yield from self.leaves(inner)
@@ -139,14 +139,14 @@ class Variables:
             yield operand
 
     def leaves_of(self, op: Op) -> set[Value]:
-        """The variables that an op reads."""
+        """Return the variables that an op reads."""
         return {v for operand in op.operands() for v in self.leaves(operand)}
 
     def statements(self, block: Block) -> list[Op]:
-        """The ops of a block that are statements of their own; what is pure and not used is none."""
+        """Return the ops of a block that are statements of their own; pure ops that are not used are left out."""
         return [op for op in block.ops if op not in self.nested and op.callee not in _SILENT and (self.uses.get(op) or effect_of(op) != Effect.PURE)]
 
-    # --------------------------------------------------------------------------------------------- lives
+    # --------------------------------------------------------------------------------------------- live ranges
 
     def _interference(self) -> None:
         changed = True
@@ -167,7 +167,7 @@ class Variables:
             self._conflict(param, entry)
 
     def _walk(self, block: Block, note: bool) -> set[Value]:
-        """Backwards through a block; what is live at its start (its own parameters are not)."""
+        """Walk backward through a block; return the values that are live at its start, without its own params."""
         live = self._behind(block, note)
         statements = self.statements(block)
         for k, op in reversed(list(enumerate(statements))):
@@ -184,20 +184,20 @@ class Variables:
         return live - set(block.params)
 
     def _define(self, op: Op, live: set[Value], note: bool, ending: Op | None) -> None:
-        """ending: the drop that follows, of a value that this may take the place of."""
+        """Process the definition of op in the backward walk. ending: the drop that follows, of a value whose variable op may take over."""
         read = self.leaves_of(op)
         if op.callee is drop and live.isdisjoint(read):
             self.last.add(op)
         if note and self.uses.get(op):
             self._conflict(op, live if ending is None else live - self.leaves_of(ending))
             if op.callee in IN_PLACE:
-                # it is a copy of the first operand before the others are read
+                # the variable gets a copy of the first operand before the others are read
                 self._conflict(op, {v for operand in op.args[1:] for v in self.leaves(operand)})
         live.discard(op)
         live |= read
 
     def _behind(self, block: Block, note: bool) -> set[Value]:
-        """What is live behind the last statement of a block."""
+        """Return the values that are live after the last statement of a block."""
         end = block.terminator
         live: set[Value] = set()
         if isinstance(end, Invoke):
@@ -208,11 +208,11 @@ class Variables:
             live |= self.leaves_of(end.op)
             landing = end.error.block
             live |= self._live_in[landing]
-            # what the handler is given stands ready before the call
+            # the arguments of the handler are assigned before the call
             given = {p: a for p, a in zip(landing.params, end.error.args, strict=True) if a is not CAUGHT}
             if note:
                 for param, arg in given.items():
-                    # a copy of it, which is no other value as long as both live
+                    # the param is a copy of arg, they do not conflict
                     self._conflict(param, {v for v in live | given.keys() if v is not arg})
             live -= given.keys()
             return live | {v for a in end.error.args for v in self.leaves(a)}
@@ -269,7 +269,7 @@ class Variables:
         return value
 
     def _join(self, a: Value, b: Value) -> bool:
-        """Let a and b share a variable, if all of their lives are apart."""
+        """Let a and b share a variable, if none of their live ranges overlap; return whether they share one."""
         if a not in self.leader or b not in self.leader:
             return False
         one, other = self._find(a), self._find(b)
@@ -299,11 +299,11 @@ class Variables:
         return self.names[self._find(value)]
 
     def same(self, a: Value, b: Operand) -> bool:
-        """Are both in one variable?"""
+        """Do a and b share a variable?"""
         return isinstance(b, Param | Op) and b in self.leader and self._find(a) is self._find(b)
 
     def _unsaid(self) -> None:
-        """The drops that need no word: a store into the variable, or the end of the function, does the same."""
+        """Find the drops that need no statement: a store into the variable, or the end of the function, has the same effect."""
         silent: dict[Value, int] = {}
         for block in self.function.blocks:
             statements = self.statements(block)
@@ -319,18 +319,18 @@ class Variables:
         self.unread = {value for value, count in silent.items() if count == self.uses[value]}
 
     def of(self, value: Value) -> bool:
-        """Has value a variable?"""
+        """Does value have a variable?"""
         return value in self.leader
 
 
 def _nests(op: Op) -> bool:
-    """May op stand inside of an expression?  What was unpacked has the user's names."""
+    """May op be nested in an expression? An unpacked item may not: it has the user's name."""
     unpacked = op.callee is getitem and isinstance(op.args[0], Op) and op.args[0].callee in (unpack, unpack_star)
     return is_expression(op) and not unpacked
 
 
 def _best(members: Iterable[Value]) -> str:
-    """The name that most of a variable's values have; those that live from block to block count for more, "error" for least."""
+    """Return the name that most of a variable's values have; block params count for more, "error" for least."""
     counts = Counter[str]()
     for value in members:
         if value.name:
@@ -339,7 +339,7 @@ def _best(members: Iterable[Value]) -> str:
 
 
 def _free(wanted: str, taken: set[str], reserved: Callable[[str], bool]) -> str:
-    """A name that is not taken: the wanted one, or that with a number."""
+    """Return a name that is not taken, the wanted one or that with a number, and add it to taken."""
     wanted = identifier(wanted) if wanted else ""
     numbered = (f"{wanted}_{k}" if wanted else f"t{k}" for k in itertools.count(1 if not wanted else 2))
     for name in itertools.chain([wanted] if wanted else [], numbered):
@@ -350,5 +350,5 @@ def _free(wanted: str, taken: set[str], reserved: Callable[[str], bool]) -> str:
 
 
 def _at_once(end: object, nested: set[Op]) -> bool:
-    """Does the function end here with a value that is there already?"""
+    """Does the function end here by returning a value that exists already?"""
     return isinstance(end, Return) and not (isinstance(end.value, Op) and end.value in nested)

@@ -1,4 +1,4 @@
-"""What known objects are called in the text: by names of their own, by imports, or by names that stand for what has to be given."""
+"""The names of known objects in the text: names of their own, imports, or names of objects that have to be given."""
 
 import ast
 import builtins
@@ -16,18 +16,18 @@ from hovis.lattice.inspection import attribute, is_a
 
 
 class Names:
-    """How known objects are called in the text."""
+    """The names of known objects in the text."""
 
     def __init__(self, namespace: Mapping[str, object], functions: list[Function]) -> None:
         self.namespace = {id(value): name for name, value in reversed(list(namespace.items())) if type(name) is str and is_name(name)}
         self.taken: dict[str, object] = {}
         self.given: dict[str, object] = {}
         self.imports: dict[str, tuple[str, str | None]] = {}
-        #: the name of what answers calls that do not fit
+        #: the name of the function that answers calls that do not fit
         self.original = ""
         self._found: dict[int, str] = {}
         self._kept: list[object] = []
-        #: names that variables of some function have: what is known must not be called so
+        #: names of variables of some function: known objects must not get them
         self.variables: set[str] = set()
         self._functions: dict[int, str] = {}
         for one in functions:
@@ -37,11 +37,11 @@ class Names:
         return self._functions[id(one)]
 
     def reserved(self, name: str) -> bool:
-        """May no variable have this name?"""
+        """Is this name forbidden for variables?"""
         return name in self.taken or hasattr(builtins, name) or name in _MODULES
 
     def __call__(self, value: object) -> ast.expr:
-        """The expression for a known object."""
+        """Return the expression for a known object."""
         if type(value) is Function and id(value) in self._functions:
             return ast.Name(self.function(value), ast.Load())
         shown = literal(value)
@@ -78,7 +78,7 @@ class Names:
         return name
 
     def place(self, owner: object) -> str:
-        """How a known object is called, attributes of names included."""
+        """Return the name of a known object, which may be dotted."""
         found = self._found.get(id(owner))
         if found is None:
             found = self._found[id(owner)] = self._call(owner)
@@ -86,7 +86,7 @@ class Names:
         return found
 
     def _apart(self, name: str) -> str:
-        """What is specialized here was another function before."""
+        """Return name, prefixed if a residual function has it: the object is the original of a function that was specialized."""
         return f"original_{name}" if name in self._functions.values() else name
 
     def _import(self, module: str, item: str | None, name: str, value: object) -> str:
@@ -97,7 +97,7 @@ class Names:
         return name
 
     def _free(self, wanted: str, shadowing: bool = False) -> str:
-        """A name that nothing has; with shadowing, it may be that of a builtin."""
+        """Return a name that is not taken; with shadowing, it may be that of a builtin."""
         name, count = wanted, 1
         while name in self.taken or name in self.variables or (hasattr(builtins, name) and not shadowing):
             count += 1
@@ -106,19 +106,19 @@ class Names:
         return name
 
     def keep(self, used: set[str]) -> None:
-        """Forget what the text does not mention."""
+        """Drop the imports and given objects that the text does not use."""
         self.imports = {name: line for name, line in self.imports.items() if name in used}
         self.given = {name: value for name, value in self.given.items() if name in used}
 
     def header(self) -> str:
-        """The imports, and as comments what has to be given."""
+        """Return the imports, and comments that list the objects that have to be given."""
         lines = import_lines(self.imports)
         lines += [f"# {name} = {_short(value)}" for name, value in self.given.items()]
         return "\n".join(lines) + "\n\n\n" if lines else ""
 
 
 def import_lines(imports: Mapping[str, tuple[str, str | None]]) -> list[str]:
-    """The import statements for names; of a module that no statement names, what does the same."""
+    """Return the import statements for names; for a module that no statement can name, an equivalent assignment."""
     found = []
     for name, (module, item) in imports.items():
         if not all(map(is_name, module.split("."))) or not is_name(item or "_"):
@@ -130,12 +130,12 @@ def import_lines(imports: Mapping[str, tuple[str, str | None]]) -> list[str]:
     return sorted(found, key=lambda line: (line.startswith("from"), line))
 
 
-#: Modules whose functions are called by the module's name.
+#: Modules whose functions are written as attributes of the module.
 _MODULES: Final = frozenset({"operator", "math", "itertools", "functools", "sys", "cmath", "string"})
 
 
 def find_owner(value: Any) -> Iterator[tuple[object, str]]:
-    """What value is an attribute of: an enum's member, a method of a class."""
+    """Yield the owner of value and its attribute name there: for an enum's member, a method of a class."""
     if is_a(value, enum.Enum) and type(value).__members__.get(value._name_ or "") is value and is_attribute(str(value._name_)):
         yield type(value), str(value._name_)
     if is_a(value, types.MethodDescriptorType | types.WrapperDescriptorType | types.ClassMethodDescriptorType):
@@ -150,7 +150,7 @@ def find_owner(value: Any) -> Iterator[tuple[object, str]]:
 
 
 def _within(value: Any) -> Iterator[tuple[object, str]]:
-    """The class that a function or class was defined in."""
+    """Yield the class that a function or class was defined in, with the attribute name."""
     outer, _, name = value.__qualname__.rpartition(".")
     owner: Any = sys.modules.get(value.__module__)
     for part in outer.split("."):
@@ -160,7 +160,7 @@ def _within(value: Any) -> Iterator[tuple[object, str]]:
 
 
 def importable(cls: type) -> bool:
-    """Can a class be found in its module?"""
+    """Can cls be found in its module by its qualified name?"""
     found: Any = sys.modules.get(cls.__module__)
     for part in cls.__qualname__.split("."):
         found = getattr(found, part, None)
@@ -168,7 +168,7 @@ def importable(cls: type) -> bool:
 
 
 def _public(home: Any, name: str | None, value: object) -> Any:
-    """The module that a user would import value from: what is in ``_operator`` is in ``operator``."""
+    """Return the module that a user would import value from: ``operator`` for what is defined in ``_operator``."""
     if type(home) is str and home.startswith(ops.__name__):
         return ops.__name__
     if type(home) is str and name and home.startswith("_"):
@@ -179,7 +179,7 @@ def _public(home: Any, name: str | None, value: object) -> Any:
 
 
 def _short(value: Any) -> str:
-    """In one line."""
+    """Return a description of value in one line."""
     if is_a(value, types.FunctionType | type):
         return printable(f"{'the class' if is_a(value, type) else 'the function'} {value.__qualname__}")
     try:

@@ -1,4 +1,4 @@
-"""Ops as statements of Python, and which are no expressions."""
+"""Writing ops as statements of Python, and which ops are no expressions."""
 
 import ast
 import operator
@@ -11,20 +11,20 @@ from hovis.ir import operations as ops
 from hovis.ir.model import Op, Operand
 from hovis.lattice import Type
 
-#: In-place operators: statements.
+#: In-place operators, which are written as augmented assignments.
 IN_PLACE: Final[dict[Any, type[ast.operator]]] = {
     getattr(operator, "i" + plain.__name__.strip("_")): symbol for plain, symbol in BINARY.items()
 }
 #: Types whose values an augmented assignment can't change in place.
 _UNCHANGING: Final = (int, float, bool, complex, str, bytes, tuple, frozenset)
-#: Ops that are statements: no expression does the same.
+#: Ops that are written as statements, because no expression is equivalent.
 _STATEMENTS: Final = frozenset(
     {operator.setitem, operator.delitem, ops.drop, ops.raise_now, ops.raise_from, ops.raise_current, ops.unpack, ops.unpack_star, *IN_PLACE}
 )
 
 
 def is_expression(op: Op) -> bool:
-    """Is there an expression for op?"""
+    """Can op be written as an expression?"""
     callee = op.callee
     if callee in (setattr, delattr) and len(op.args) > 1 and attribute(op.args[1]):
         return False
@@ -35,7 +35,7 @@ def is_expression(op: Op) -> bool:
 
 
 def evaluation_order(op: Op) -> list[Operand]:
-    """The operands in the order in which Python evaluates them where op is written as it is here."""
+    """Return the operands in the order in which Python evaluates them where op is written as it is here."""
     callee, args = op.callee, op.args
     if callee is operator.setitem:
         return [args[2], args[0], args[1]]
@@ -47,7 +47,7 @@ def evaluation_order(op: Op) -> list[Operand]:
 
 
 def statement(op: Op, target: str | None, write: Write, named: Callable[[object], ast.expr], held: Callable[[Operand], bool]) -> list[ast.stmt]:
-    """op as statements; target is the variable of its result, held says what a variable holds."""
+    """Return op as statements; target is the variable of its result (None if it is not used), held says whether a variable holds an operand."""
     callee = op.callee
     if callee is operator.setitem:
         return [ast.Assign([ast.Subscript(write(op.args[0]), brackets(op.args[1], write), ast.Store())], write(op.args[2]))]
@@ -89,7 +89,7 @@ def _in_place(op: Op, target: str | None, write: Write) -> list[ast.stmt]:
 
 
 def assign(target: str, shown: ast.expr, value: Operand | None = None) -> ast.stmt:
-    """``target = shown``; ``target += …`` where that is the same."""
+    """Return ``target = shown``, or ``target += …`` where that has the same effect."""
     kind = getattr(value, "type", None)
     if isinstance(shown, ast.BinOp) and isinstance(shown.left, ast.Name) and shown.left.id == target:
         if isinstance(kind, Type) and kind.cls in _UNCHANGING:

@@ -1,31 +1,31 @@
-"""Statements that are nested too deep for CPython become functions inside of the function.
+"""Moving statements that are nested too deep for CPython into inner functions.
 
-CPython compiles at most 20 blocks (loops, handlers) inside of each other, and reads at most 100 levels of indentation.
-What lies deeper is called as a function of no arguments that shares the variables and says how it was left.
+CPython compiles at most 20 nested blocks (loops, handlers), and reads at most 100 levels of indentation.
+Statements that are nested deeper become a function without parameters, which shares the variables and returns how it was left.
 """
 
 import ast
 from collections.abc import Callable, Iterator
 from typing import Final
 
-#: Blocks, and levels of indentation, from which on a statement becomes a function.
+#: Numbers of nested blocks, and of levels of indentation, from which on a statement becomes a function.
 MAX_BLOCKS: Final = 8
 MAX_LEVELS: Final = 40
 
-#: How a function of statements was left: at its end, by break, by continue, by return.
+#: How an inner function was left: at its end, by break, by continue, by return.
 _END, _BREAK, _CONTINUE, _RETURN = range(4)
 
 
 def outline(body: list[ast.stmt], parameters: set[str], own_name: Callable[[str], str]) -> list[ast.stmt]:
-    """The body of a function of these parameters, with what is nested too deep in functions of its own."""
+    """Return the body of a function with these parameters, with statements that are nested too deep moved into inner functions."""
     made = _Outline(own_name, any(map(_yields, body)))
     found = made.body(body, 0, 0)
-    # a variable that is shared has to be bound in the function itself
+    # a variable that inner functions share has to be bound in the function itself
     return [*(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in sorted(made.shared - parameters)), *made.functions, *found]
 
 
 def _yields(statement: ast.stmt) -> bool:
-    """A yield is the function's own affair."""
+    """Does statement contain a yield, which can't be moved to an inner function?"""
     return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(statement))
 
 
@@ -35,7 +35,7 @@ class _Outline:
         self.is_generator = is_generator
         self.count = 0
         self.shared: set[str] = set()
-        #: they stand side by side, however deep what they do is nested
+        #: the inner functions, all defined at the same level, however deep their statements were nested
         self.functions: list[ast.stmt] = []
 
     def body(self, statements: list[ast.stmt], blocks: int, levels: int) -> list[ast.stmt]:
@@ -63,11 +63,11 @@ class _Outline:
         return statement
 
     def _function(self, statement: ast.stmt) -> list[ast.stmt]:
-        """A function that does what statement does, its call, and what follows from how it was left."""
+        """Add an inner function for statement; return its call, and the jumps that follow from how it was left."""
         self.count += 1
         name, way, result = self.own_name(f"part_{self.count}"), self.own_name("left_by"), self.own_name("result")
         ways: set[int] = set()
-        # from the inside out: what a function inside is left by is then left here in turn
+        # inner statements first: the jumps that follow the call of a deeper function are replaced here in turn
         inner = _leaving(self.body([statement], 0, 0), ways, result, own=False)
         names = sorted(_assigned(inner))
         self.shared |= set(names)
@@ -89,7 +89,7 @@ def _follow(way: str, number: int, result: str) -> ast.stmt:
 
 
 def _leaving(statements: list[ast.stmt], ways: set[int], result: str, own: bool) -> list[ast.stmt]:
-    """The statements, with what leaves them for outside as returns; own: are break and continue those of a loop inside?"""
+    """Return the statements with the jumps out of them replaced by returns; own: do break and continue belong to a loop among these?"""
     found: list[ast.stmt] = []
     for statement in statements:
         match statement:

@@ -1,7 +1,7 @@
-"""Loops at whose jumps back a handler catches what handlers of signals raise.
+"""Loops with a handler around their back edges that catches exceptions of signal handlers.
 
-The text of such a loop stands in the handler's try statement, for Python looks for signals at each jump back that is written.  What
-the handler is given is then what it was at the ``poll`` before: it is kept in variables that nothing else is put into on the way back.
+The text of such a loop is inside the handler's try statement, because Python checks for signals at every back edge of the text.  The
+arguments of the handler then have to be those of the preceding ``poll``: they are kept in variables that are not overwritten on the back edge.
 """
 
 from dataclasses import dataclass, field
@@ -14,7 +14,9 @@ from hovis.passes.rewriting import replace_in
 
 
 def give_to_handlers(function: Function) -> None:
-    """Have what a handler reads of a loop around whose polls it stands be given to it, where nothing else reads that behind it."""
+    """Pass a value of a polled loop that the handler around its polls reads as a param of the landing, where nothing else behind the landing
+    reads the value.
+    """
     if not any(map(is_poll, function.blocks)):
         return
     dom, live = Dominators(function), liveness(function)
@@ -38,7 +40,7 @@ def give_to_handlers(function: Function) -> None:
 
 
 def homes(function: Function) -> dict[Value, Block]:
-    """Where each value begins."""
+    """Return the block in which each value is defined."""
     found: dict[Value, Block] = {}
     for block in function.blocks:
         found.update(dict.fromkeys(block.params, block))
@@ -47,14 +49,16 @@ def homes(function: Function) -> dict[Value, Block]:
 
 
 def landings(loop: Loop) -> list[Block]:
-    """Where exceptions of a loop's polls are caught outside of it."""
+    """Return the landings, outside of loop, of exceptions of its polls."""
     found = [block.terminator.error.block for block in loop.blocks if isinstance(block.terminator, Invoke) and is_poll(block)]
     return [block for block in dict.fromkeys(found) if block not in loop.blocks]
 
 
 @dataclass(slots=True)
 class Kept:
-    """What a loop's handlers are given, which is not written to on the way back; apart: parameters of its head that can't be one with these."""
+    """The params of handlers of a loop's polls (given), which are not written to on the back edges; apart: params of the loop header that can't
+    share a variable with these.
+    """
 
     blocks: set[Block]
     given: set[Value] = field(default_factory=set)
@@ -62,7 +66,7 @@ class Kept:
 
 
 def kept_on_the_way_back(function: Function) -> dict[Block, Kept]:
-    """By the heads of loops."""
+    """Compute the Kept of each polled loop, by loop header."""
     if not any(map(is_poll, function.blocks)):
         return {}
     incoming = predecessors(function)
@@ -86,7 +90,7 @@ def kept_on_the_way_back(function: Function) -> dict[Block, Kept]:
 
 
 def _last_polls(loop: Loop, latches: list[Block], incoming: Incoming) -> list[Block]:
-    """The polls behind which no other one comes on the way back."""
+    """Return the polls after which there is no other one on the way to the back edge."""
     found, seen, todo = [], set[Block](), list(latches)
     while todo:
         block = todo.pop()

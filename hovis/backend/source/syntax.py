@@ -1,4 +1,4 @@
-"""Small parts of syntax trees: attributes, constants, conditions, names of known objects, and notes on what an expression was."""
+"""Helpers for syntax trees: attributes, constants, conditions, names of known objects, and marks that tell which op an expression was."""
 
 import ast
 from collections.abc import Callable, Iterable
@@ -10,13 +10,13 @@ from hovis.lattice import Const
 
 
 def attribute(value: Operand) -> str | None:
-    """The name of an attribute that can be written behind a dot (and is not changed by a class around it)."""
+    """Return value as an attribute name that can be written after a dot (and is not mangled by a surrounding class), else None."""
     name = value.value if isinstance(value, Const) else None
     return name if type(name) is str and is_attribute(name) else None
 
 
 def is_attribute(name: str) -> bool:
-    """Can name be written behind a dot, wherever that stands?"""
+    """Can name be written after a dot in any place, also inside a class?"""
     return is_name(name) and not (name.startswith("__") and not name.endswith("__"))
 
 
@@ -24,12 +24,12 @@ def is_attribute(name: str) -> bool:
 
 
 def literal(value: Any) -> ast.expr | None:
-    """The syntax of a constant that is written out, None if it has none."""
+    """Return the syntax of a constant that can be written out, else None."""
     kind = type(value)
     if value is None or value is True or value is False or value is Ellipsis or kind in (str, bytes):
         return ast.Constant(value)
     if kind is int:
-        # larger ones can't be read back as text
+        # larger ints can't be read back from text
         return _signed(value) if value.bit_length() < 4000 else None
     if kind is float and value == value and value not in (float("inf"), float("-inf")):
         return _signed(value)
@@ -57,21 +57,21 @@ def _signed(value: Any) -> ast.expr:
 
 
 def tested(cond: ast.expr) -> ast.expr:
-    """What is only tested need not be made a bool."""
+    """Remove ``bool`` calls from a condition that is only tested."""
     while marked(cond, "bool") and isinstance(cond, ast.Call):
         cond = cond.args[0]
     return cond
 
 
 def meaning(value: Any, name: str = "") -> ast.Name:
-    """A name for a known object, where nobody knows yet how it is called in the text (see ``put_names``)."""
+    """Return a Name for a known object whose name in the text is not known yet (see ``put_names``)."""
     made = ast.Name(name or value.__name__, ast.Load())
     made.means = value  # type: ignore[attr-defined]
     return made
 
 
 def put_names(body: Iterable[ast.AST], place: Callable[[object], str]) -> None:
-    """Call what is only meant so far by the names that it has in the text."""
+    """Fill in the names of known objects that ``meaning`` has left open."""
     for part in body:
         for node in ast.walk(part):
             if isinstance(node, ast.Name) and hasattr(node, "means"):
@@ -79,7 +79,7 @@ def put_names(body: Iterable[ast.AST], place: Callable[[object], str]) -> None:
 
 
 def mark(node: ast.AST, what: str) -> None:
-    """Note what op an expression was, for those who look for it in the tree."""
+    """Mark an expression with the op it was, for code that looks for it in the tree."""
     node.was = what  # type: ignore[attr-defined]
 
 
@@ -88,7 +88,7 @@ def marked(node: ast.AST | None, *what: str) -> bool:
 
 
 def negated(cond: ast.expr) -> ast.expr:
-    """``not cond``, simpler where there is an operator for it that always means that."""
+    """Return ``not cond``, with the opposite operator where that always has the same meaning."""
     if isinstance(cond, ast.UnaryOp) and isinstance(cond.op, ast.Not):
         return cond.operand
     if marked(cond, "bool") and isinstance(cond, ast.Call):
@@ -108,7 +108,7 @@ _OPPOSITE: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
 
 
 def both(kind: ast.boolop, *parts: ast.expr) -> ast.expr:
-    """``a and b``, ``a or b``, without parentheses that say nothing."""
+    """Return ``a and b`` or ``a or b``, without redundant parentheses."""
     flat: list[ast.expr] = []
     for part in parts:
         flat += part.values if isinstance(part, ast.BoolOp) and type(part.op) is type(kind) else [part]

@@ -1,1 +1,1 @@
-"""Calls: inlining of Python functions, builtins, operators, enumerations, calls that are traced by themselves."""
+"""Calls: inlining of Python functions, builtins, operators, enumerations, calls that are traced separately."""

@@ -13,7 +13,7 @@ from hovis.lattice.inspection import is_a
 
 
 class Callee:
-    """What entering a Python function needs, whether it exists already or is an object of this trace."""
+    """The properties of a Python function that are needed to enter it, whether it exists already or is an object of this trace."""
 
     __slots__ = ("annotations", "cells", "code", "defaults", "fn", "kwdefaults", "labels", "namespace", "qualname", "unsure")
 
@@ -24,7 +24,7 @@ class Callee:
     defaults: list[V]
     kwdefaults: dict[str, V]
     cells: list[V]
-    #: defaults that were joined, or that somebody else has seen: what they are now is not known
+    #: are the defaults unknown, because they were joined or have escaped?
     unsure: bool
 
     @staticmethod
@@ -56,7 +56,7 @@ class Callee:
         return self
 
     def asks_defaults(self, m: Machine) -> None:
-        """A call depends on what the defaults of the parameters are."""
+        """Add the guards for a call that depends on the defaults of the parameters."""
         if self.fn is not None and not self.code.filename.startswith(m.package):
             m.environment.guard("defaults", self.fn, None, (self.fn.__defaults__, self.fn.__kwdefaults__))
             if self.fn.__kwdefaults__:
@@ -75,7 +75,7 @@ def _items(m: Machine, value: V) -> list[V]:
 
 
 def bind(m: Machine, known: Callee, args: list[V], kwargs: dict[str, V]) -> list[V | None] | None:
-    """The locals of a new frame (CPython: initialize_locals, Python/ceval.c); None if the arguments do not fit."""
+    """Bind the arguments, and return the locals of a new frame (CPython: initialize_locals, Python/ceval.c); None if the arguments do not fit."""
     code = known.code
     slots: list[V | None] = [None] * len(code.names)
     count, total = code.argcount, code.argcount + code.kwonlyargcount
@@ -114,7 +114,9 @@ def bind(m: Machine, known: Callee, args: list[V], kwargs: dict[str, V]) -> list
 
 
 def misfit(known: Callee, count: int, names: Iterable[str]) -> str | None:
-    """What CPython says of a call that does not bind: asked of a function with the same parameters that does nothing."""
+    """Return CPython's error message for a call that does not bind, or None. It is obtained by calling an empty function with the same
+    parameters.
+    """
     code = known.code.code
     kept = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
     quiet = _NOTHING.replace(

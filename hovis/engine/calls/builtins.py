@@ -1,4 +1,4 @@
-"""Calls of builtins: acted on, folded, traced through a model, or left as a call whose result is known by a rule."""
+"""Calls of builtins: handled by an action, folded, traced through a model, or emitted as a call whose result type a rule gives."""
 
 import enum
 import itertools
@@ -24,12 +24,12 @@ from hovis.lattice import AbstractValue, Array, Const, Partial, Type, Union, joi
 from hovis.lattice.constants import is_immutable
 from hovis.library.core import Stand
 
-#: Combinations of Union members that a rule is asked for.
+#: The most combinations of Union members for which a rule is asked.
 MAX_MEMBERS: Final = 16
 
 
 def call_builtin(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
-    """A callable without Python code: as the library says, or left as a call."""
+    """Call a callable without Python code as the library says, or emit an opaque call."""
     args = enums.taken(m, fn, args)
     status = by_library(m, fn, args, kwargs, mode)
     if status is NOT_MINE:
@@ -38,7 +38,7 @@ def call_builtin(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode:
 
 
 def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: str) -> object:
-    """By an action, folded, by a model, or as a primitive; NOT_MINE if none of these answers."""
+    """Handle a call by an action, by folding, by a model, or as a primitive, in this order; NOT_MINE if none of these applies."""
     library = m.library
     try:
         action = library.actions.get(fn)
@@ -60,10 +60,10 @@ def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: s
         result = action(m, args, kwargs)
         entered = m.state.frames[depth] if isinstance(result, int) and result == SWITCH and len(m.state.frames) > depth else None
         if entered is not None and entered.mode == "value":
-            # the action has entered a function: what that returns goes where the action's result would have gone
+            # the action has entered a function: its result goes where the result of the action would have gone
             m.state.frames[depth].mode = mode
         elif result is None and len(m.frame.stack) > height:
-            # it has called one that could not be entered
+            # the action has called a function that could not be entered: the result is on the stack
             result = m.pop()
         if result is not None:
             return finish(m, result, mode)
@@ -90,13 +90,13 @@ def by_library(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: s
 
 
 def _by_model(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: str) -> object:
-    """By what stands for fn in Python, if something of the arguments is known."""
+    """Trace the Python model of fn, if something of the arguments is known; else NOT_MINE."""
     model = m.library.models.get(fn)
     if model is None:
         return NOT_MINE
     lazy = fn in m.library.lazy or isinstance(model, Stand)
     wanted = fn in m.library.eager or (isinstance(model, Stand) and fn is model.cls)
-    grown = fn is not tuple and any(map(m.is_own_list, args))  # a tuple is made of such a list
+    grown = fn is not tuple and any(map(m.is_own_list, args))  # a tuple is made of such a list without a model
     if not wanted and not grown and not any(_worth_tracing(m, a, lazy) for a in (*args, *kwargs.values())):
         return NOT_MINE
     if isinstance(model, Stand):
@@ -107,13 +107,13 @@ def _by_model(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: st
 
 
 def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn | Known | None:
-    """Leave the call of a callable whose rule knows its result; None: it does not."""
+    """Emit the call of a callable whose rule knows the result (a constant result needs no call); None if the rule does not know it."""
     types_ = [describe(m, a) for a in args]
     named = {name: describe(m, v) for name, v in kwargs.items()} if kwargs else {}
     answer = _ask(m, rule, types_, named)
     if answer is None:
         if m.known_sizes and rule.dims is not None:
-            use_sizes(m, *(arg for arg in args if bounds(m, arg)))      # it may be known of an array of this size
+            use_sizes(m, *(arg for arg in args if bounds(m, arg)))      # the result may be known for an array of known size
         return None
     result, effect = answer
     if effect._value_ & _OPAQUE:
@@ -134,12 +134,12 @@ def primitive(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> Dyn
 
 
 def answers(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> bool:
-    """Does a rule know what comes of these?"""
+    """Does the rule give a result for these arguments?"""
     return _ask(m, rule, [describe(m, a) for a in args], {name: describe(m, v) for name, v in kwargs.items()}) is not None
 
 
 def describe(m: Machine, value: V, depth: int = 3) -> AbstractValue:
-    """What is known of an argument, the parts of a container of this trace too."""
+    """Return what is known of an argument, including the parts of a container of this trace down to depth."""
     if isinstance(value, Ref) and depth:
         obj = m.obj(value, "tuple", "list", "dict", "slice")
         if obj is not None and len(obj.cells) <= 256:
@@ -149,7 +149,7 @@ def describe(m: Machine, value: V, depth: int = 3) -> AbstractValue:
 
 
 def _written(target: AbstractValue) -> int | type | None:
-    """Where what is written to this may be among what the trace knows the parts of (see ``Machine.forget``)."""
+    """Return which known objects of the heap a write to target may change (see ``within`` in ``Machine.forget``)."""
     if isinstance(target, Array):
         return NOWHERE
     return list if isinstance(target, Type) and target.cls is list else None
@@ -161,7 +161,7 @@ _IMPURE: Final = (LASTING & ~Effect.RAISES).value
 
 
 def _ask(m: Machine, rule: Any, types_: list[AbstractValue], named: dict[str, AbstractValue]) -> tuple[AbstractValue, Effect] | None:
-    """What the rule says of these types; answers about types alone are remembered."""
+    """Return the result type and effect that the rule gives for these types; answers that depend on types alone are cached."""
     if named or Const in map(type, types_):
         return _of_union(rule, types_, named)
     key = (id(rule), *types_)
@@ -172,7 +172,7 @@ def _ask(m: Machine, rule: Any, types_: list[AbstractValue], named: dict[str, Ab
 
 
 def _of_union(rule: Any, types_: list[AbstractValue], named: dict[str, AbstractValue]) -> tuple[AbstractValue, Effect] | None:
-    """What the rule says of these; of Unions that it knows nothing of, what it says of their members."""
+    """Return the answer of the rule for these types; if it has none for a Union, the join of its answers for the members."""
     answer = _answer(rule, types_, named)
     if answer is None or answer[1]._value_ & _OPAQUE:
         return _by_members(rule, types_, named) or answer
@@ -191,7 +191,7 @@ def _answer(rule: Any, types_: list[AbstractValue], named: dict[str, AbstractVal
 
 
 def _by_members(rule: Any, types_: list[AbstractValue], named: dict[str, AbstractValue]) -> tuple[AbstractValue, Effect] | None:
-    """A rule that knows all members of the Unions among the arguments knows the join."""
+    """Ask the rule for every combination of members of the Unions among the arguments, and join the answers; None if one is missing."""
     members = [t.members if isinstance(t, Union) else (t,) for t in types_]
     if not any(isinstance(t, Union) for t in types_) or math.prod(map(len, members)) > MAX_MEMBERS:
         return None
@@ -205,7 +205,7 @@ def _by_members(rule: Any, types_: list[AbstractValue], named: dict[str, Abstrac
 
 
 def _worth_tracing(m: Machine, value: V, lazy: bool) -> bool:
-    """Would a model of a builtin find something known in this argument?"""
+    """Is something known of value that a model of a builtin could use?"""
     if isinstance(value, Ref):
         return True
     if not isinstance(value, Known):

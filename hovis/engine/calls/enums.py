@@ -1,8 +1,8 @@
 """Enumerations (CPython: Lib/enum.py), and known objects of classes that derive from numbers and strings.
 
-Members are made with their class and stay what they are: which there are, and what operators of enum's own give for
-them, is known.  Where a class has left an operator as its builtin base has it (IntEnum, StrEnum), a known object of it
-is the plain number or string to that operator.
+Members are created with their class and never change: the set of members, and the results of the operators that enum
+defines on them, are known.  To an operator that a class inherits unchanged from its builtin base (IntEnum, StrEnum), a
+known object of the class is the plain number or string.
 """
 
 import enum
@@ -17,17 +17,17 @@ from hovis.engine.state.type_lookup import find, is_python_class
 from hovis.engine.state.values import STRONG, Known, V
 from hovis.lattice.constants import ATOMS, is_immutable
 
-#: Values of a Flag that are made while tracing: they are kept for ever.
+#: Bound on the values for which members of a Flag are created while tracing: enum keeps each member for ever.
 LARGEST: Final = 1 << 16
 
 
 def is_enum(cls: object) -> bool:
-    """Is cls an enumeration with members, iterated over as enum does it?"""
+    """Is cls an enumeration that is iterated over by the ``__iter__`` of EnumMeta?"""
     return isinstance(cls, enum.EnumMeta) and find(type(cls), "__iter__") is enum.EnumMeta.__dict__["__iter__"]
 
 
 def members(m: Machine, cls: Any, labels: Any) -> list[V] | None:
-    """What iterating over an enumeration gives; None: that is not known."""
+    """Return the members that iteration over an enumeration gives; None if they are not known."""
     table = cls.__dict__.get("_member_map_")
     if type(table) is not dict or not m.environment.static(Known(table)):
         return None
@@ -35,7 +35,7 @@ def members(m: Machine, cls: Any, labels: Any) -> list[V] | None:
 
 
 def by_identity(value: object) -> bool:
-    """Is value as a key equal to itself alone?"""
+    """Is value, as a dict key, equal only to itself?"""
     kind = type(value)
     hashing = find(kind, "__hash__")
     if hashing is object.__dict__["__hash__"]:
@@ -47,7 +47,7 @@ def by_identity(value: object) -> bool:
 
 
 def by_value(m: Machine, cls: Any, value: V) -> V | None:
-    """``Color(1)`` where there is such a member; of a Flag also what consists of members."""
+    """Return the member for ``Color(1)``, if there is one (of a Flag, also a combination of members); else None."""
     if not isinstance(value, Known):
         return None
     held = value.value
@@ -70,7 +70,7 @@ def by_value(m: Machine, cls: Any, value: V) -> V | None:
 
 
 def _is_enums(cls: type, name: str, base: type) -> bool:
-    """Does a class leave something as a class of enum has it?"""
+    """Does cls inherit the attribute name unchanged from base, or from a base class of it?"""
     return any(find(cls, name) is b.__dict__.get(name, NOTHING) for b in base.__mro__)
 
 
@@ -78,7 +78,7 @@ NOTHING: Final = object()
 
 
 def combined(m: Machine, fn: Any, args: list[V]) -> V | None:
-    """``|``, ``&``, ``^`` and ``~`` of known members of one Flag, as enum defines them."""
+    """Fold ``|``, ``&``, ``^`` and ``~`` of known members of one Flag, as enum defines them; None if that is not possible."""
     held: list[Any] = [a.value for a in args if isinstance(a, Known)]
     name = _OPERATORS.get(fn)
     if name is None or len(held) < len(args) or not isinstance(held[0], enum.Flag):
@@ -117,13 +117,13 @@ _COMPARED: Final[dict[Any, tuple[str, str]]] = {
 }  # fmt: skip
 _NUMBERS: Final = frozenset({int, float, bool})
 _UNARY: Final[dict[Any, str]] = {operator.neg: "__neg__", operator.pos: "__pos__", abs: "__abs__"}
-#: Builtins that take a number for what it is.
+#: Builtins that use only the value of a number, not its class.
 _TAKING: Final[tuple[Any, ...]] = (int, float, complex, range, chr, hex, bin, oct, round, divmod, pow)
 _AS_NUMBERS: Final = ("__int__", "__float__", "__index__", "__round__", "__divmod__", "__rdivmod__", "__pow__", "__rpow__", "__trunc__")
 
 
 def plain(held: object, base: Any, names: tuple[str, ...]) -> Any:
-    """What held is to operators by these names: its base's own value; None if the class has its own."""
+    """Return held as a value of its builtin base, or None if its class overrides one of the special methods in names."""
     kind = type(held)
     if not all(_inherited(kind, base, name) for name in names):
         return None
@@ -139,7 +139,7 @@ _PLAIN: Final[dict[Any, Any]] = {int: int.__pos__, float: float.__pos__, str: st
 
 
 def base_of(held: object) -> type | None:
-    """The builtin class of numbers or strings that the class of held derives from."""
+    """Return the builtin number or string class that the class of held derives from; None if there is none."""
     kind = type(held)
     if kind in ATOMS or not is_python_class(kind):
         return None
@@ -147,12 +147,14 @@ def base_of(held: object) -> type | None:
 
 
 def _class_of_operand(m: Machine, value: V) -> type | None:
-    """The class of an operand, the builtin one of a known number or text of a derived class; None: it is not known."""
+    """Return the class of an operand; the builtin base, if it is a known number or string of a derived class; None if it is not known."""
     return (base_of(value.value) if isinstance(value, Known) else None) or m.class_of(value)
 
 
 def plain_operands(m: Machine, fn: Any, args: list[V]) -> list[V] | None:
-    """The operands, known objects of derived classes as the plain values that they are to fn; None: there are none."""
+    """Replace known operands of derived classes by plain values of their builtin bases; None if there are none, or fn uses a special method that
+    a class overrides.
+    """
     bases = [base_of(a.value) if isinstance(a, Known) else None for a in args]
     if not any(bases):
         return None
@@ -173,7 +175,7 @@ def plain_operands(m: Machine, fn: Any, args: list[V]) -> list[V] | None:
 
 
 def _names(fn: Any, classes: list[Any]) -> tuple[str, ...] | None:
-    """The special methods that decide; None where a complaint might tell of the class."""
+    """Return the special methods that decide the result of fn; None if fn is not covered, or its error message might name the class."""
     if fn in _COMPARED:
         alike = all(c in _NUMBERS for c in classes) or classes == [str, str]
         return _COMPARED[fn] if alike or (fn in (operator.eq, operator.ne) and all(c in ATOMS for c in classes)) else None
@@ -193,9 +195,9 @@ def _names(fn: Any, classes: list[Any]) -> tuple[str, ...] | None:
 
 
 def taken(m: Machine, fn: Any, args: list[V]) -> list[V]:
-    """The arguments of a builtin as it takes them: a known object of a class derived from numbers or strings as the plain one."""
+    """Replace known arguments of classes derived from numbers or strings by plain values, where the builtin fn makes no difference between them."""
     if (fn is divmod or fn is pow) and not all(_class_of_operand(m, a) in _NUMBERS for a in args):
-        return args  # a complaint names the classes
+        return args  # the error message names the classes
     found = args
     for k, value in enumerate(args):
         base = base_of(value.value) if isinstance(value, Known) else None

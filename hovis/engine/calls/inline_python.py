@@ -1,4 +1,4 @@
-"""Entering Python functions, or leaving their calls as they are (CPython: Python/ceval.c)."""
+"""Inlining of Python functions, or leaving their calls in the residual (CPython: Python/ceval.c)."""
 
 import inspect
 import types
@@ -17,17 +17,17 @@ from hovis.engine.state.frames_and_heap import SWITCH, Frame
 from hovis.engine.state.values import ENDS, Dyn, Known, V
 from hovis.lattice import Type
 
-#: Frames of one call string; beyond, calls stay calls.
+#: The most nested frames; deeper calls stay calls.
 MAX_DEPTH: Final = 120
-#: The same as long as nothing was unknown (CPython's own limit is 1000).
+#: The limit as long as no unknown decision has been made (CPython's own limit is 1000).
 MAX_KNOWN_DEPTH: Final = 900
 
-#: Stands in the frame of a generator function whose generator has to be real at once.
+#: ``extra`` of the frame of a generator function whose generator has to be real from the beginning.
 REAL: Final = object()
 
 
 def call_function(m: Machine, callee: V, fn: Any, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
-    """Enter a Python function, or leave the call where that is not wise."""
+    """Enter a Python function, or emit a call of it where entering is not possible or not wise."""
     known = Callee.of(m, callee, fn)
     why = why_not(m, known) or _drives(m, known, args, kwargs)
     if why is None:
@@ -49,7 +49,9 @@ def call_function(m: Machine, callee: V, fn: Any, args: list[V], kwargs: dict[st
 
 
 def _drives(m: Machine, known: Callee, args: list[V], kwargs: dict[str, V]) -> str | None:
-    """Is it given a coroutine?  That is opaque, and so would be whatever drives it (all of asyncio)."""
+    """Return the reason not to enter a function that is given a coroutine, or None. A coroutine is opaque, and all that drives it would be too
+    (all of asyncio).
+    """
     if known.code.filename.startswith(m.package) or not any(m.class_of(v) in _AWAITED for v in (*args, *kwargs.values())):
         return None
     return "it is given a coroutine"
@@ -58,12 +60,12 @@ def _drives(m: Machine, known: Callee, args: list[V], kwargs: dict[str, V]) -> s
 _AWAITED: Final = (types.CoroutineType, types.AsyncGeneratorType)
 
 
-#: Long programs about objects that are better real.
+#: Functions of the standard library that are not entered: they are long, and inspect objects that had better be real.
 _LEFT: Final = frozenset({inspect.signature, inspect.getfullargspec, inspect.getmembers, inspect.getsource, inspect.getdoc, typing.get_type_hints})
 
 
 def why_not(m: Machine, known: Callee) -> str | None:
-    """The reason not to enter a function; "" for reasons that nobody needs to hear."""
+    """Return the reason not to enter a function, "" for a reason that is not reported, or None if it may be entered."""
     code = known.code
     if code.is_coroutine or code.is_async_generator:
         return "it is a coroutine"

@@ -1,9 +1,10 @@
-"""Objects of C classes as objects of the trace: a class of Python code stands for one of C code.
+"""Virtual objects of C classes: a class written in Python stands in for one written in C.
 
 A Library may say that a class written in Python *stands for* a C class (:class:`hovis.library.core.Stand`).  A call of
-the C class then makes a virtual object of kind "model": to the user it is of the C class, its methods are those of the
-stand-in, entered and traced through, and its cells are their attributes, which only they can see.  When it escapes,
-the real object is built from these (:mod:`hovis.engine.machine.materialize`); where that cannot be done, it is real from the beginning.
+the C class then makes a virtual object of kind "model".  To user code it is an instance of the C class.  Its methods are those of
+the stand-in, entered and traced through, and its cells are the attributes that these methods use, which user code cannot see.
+When it escapes, the real object is built from its cells (:mod:`hovis.engine.machine.materialize`); where that cannot be done, it is
+real from the beginning.
 """
 
 from collections.abc import Callable
@@ -23,12 +24,12 @@ from hovis.lattice import Const
 from hovis.lattice.inspection import is_a
 from hovis.library.core import Stand, real
 
-#: The stand-in has nothing to say of a call.
+#: Returned for a call that a stand-in or the library does not handle.
 NOT_MINE: Final = object()
 
 
 def virtual(m: Machine, value: V) -> VObj | None:
-    """The object behind value, if a stand-in acts for it."""
+    """Return the object behind value if a stand-in acts for it; else None."""
     if type(value) is Ref:
         obj = m.state.heap[value.aid]
         if obj.kind == "model" and (obj.node is None or (stand_of(obj).frozen and not obj.forgotten)):
@@ -37,28 +38,28 @@ def virtual(m: Machine, value: V) -> VObj | None:
 
 
 def behind(m: Machine, value: V) -> V:
-    """What a call of value is a call of, where a stand-in says so; else value itself."""
+    """Return the callable that a call of value really calls, if its stand-in has one (``Stand.through``); else value."""
     obj = virtual(m, value)
     return obj.cells[obj.find(stand_of(obj).through)] if obj is not None and stand_of(obj).through else value
 
 
 def acting_class(m: Machine, value: V) -> type | None:
-    """The class whose special methods are entered: the exact class of value, or what stands for it."""
+    """Return the class whose special methods are entered: the stand-in for the class of value, or this class itself; None if it is not known."""
     obj = virtual(m, value)
     return m.class_of(value) if obj is None else stand_of(obj).cls
 
 
 def written_class(m: Machine, value: V) -> type | None:
-    """The same, where it is written in Python."""
+    """Return the `acting_class` of value if it is written in Python; else None."""
     cls = acting_class(m, value)
     return cls if cls is not None and is_python_class(cls) else None
 
 
 def special(m: Machine, value: V, name: str) -> Any:
-    """A special method of value: a Python function, ABSENT, or NOT_MODELLED."""
+    """Look up a special method of value: a Python function, ABSENT, or NOT_MODELLED."""
     cls = written_class(m, value)
     found = NOT_MODELLED if cls is None else method(cls, name)
-    # what stands for a class of C need not have all that it has
+    # a stand-in need not have all methods of the C class
     return NOT_MODELLED if found is ABSENT and virtual(m, value) is not None else found
 
 
@@ -68,12 +69,14 @@ def stand_of(obj: VObj) -> Stand:
 
 
 def inside(m: Machine) -> bool:
-    """Is it the code of a stand-in that is running?"""
+    """Is the current frame running the code of a stand-in?"""
     return m.frame.code.filename.startswith(m.package)
 
 
 def site(m: Machine) -> int:
-    """The place in the user's code that makes an object, as a number; for what another such object makes, that of it."""
+    """Return the number of the place in the user's code that creates an object; if another object with a stand-in creates it, the number of that
+    one's place.
+    """
     if inside(m) and m.frame.locals:
         maker = m.frame.locals[0]
         if type(maker) is Ref and m.state.heap[maker.aid].kind == "model":
@@ -92,7 +95,7 @@ def fits(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V]) -> bool:
 
 
 def create(m: Machine, stand: Stand, args: list[V], kwargs: dict[str, V], mode: str) -> Any:
-    """A call of a class that has a stand-in, or of the stand-in itself."""
+    """Call a class that has a stand-in, or the stand-in itself, to create a virtual object; NOT_MINE if it has to be real."""
     where = site(m)
     if where in m.tables.not_virtual:
         m.reason(f"the {stand.real.__name__} leaves the traced code, or its state is not known there")
@@ -107,7 +110,7 @@ def create(m: Machine, stand: Stand, args: list[V], kwargs: dict[str, V], mode: 
 
 
 def call_method(m: Machine, fn: Any, obj: VObj, args: list[V], kwargs: dict[str, V], mode: str) -> Any:
-    """A method of a C class, called on an object that a stand-in acts for."""
+    """Call a method of a C class on an object that a stand-in acts for; NOT_MINE if the stand-in has no method for this call."""
     method = _method(m, obj, fn)
     if method is None or not fits(m, method, args, kwargs):
         if obj.node is not None and getattr(fn, "__name__", "") in _CHANGING:
@@ -117,19 +120,19 @@ def call_method(m: Machine, fn: Any, obj: VObj, args: list[V], kwargs: dict[str,
 
 
 def call_special(m: Machine, name: str, obj: VObj, args: list[V], kwargs: dict[str, V], mode: str) -> Any:
-    """A special method of a stand-in, if it has one that takes these arguments."""
+    """Call a special method of a stand-in, if it has one that takes these arguments; else NOT_MINE."""
     method = lookup(stand_of(obj).cls, name)
     if type(method) is not FUNCTION or not fits(m, method, args, kwargs):
         return NOT_MINE
     return call_function(m, Known(method), method, args, kwargs, mode)
 
 
-#: Methods that change what is else frozen.
+#: Methods that change an object that is otherwise immutable.
 _CHANGING: Final = frozenset({"__setstate__", "__setattr__"})
 
 
 def _method(m: Machine, obj: VObj, fn: Any) -> Any:
-    """What the stand-in has in place of fn."""
+    """Return the method of the stand-in that replaces fn, or None (cached)."""
     key = ("method", id(obj.extra[0]), fn)
     try:
         return m.tables.answers[key]
@@ -149,7 +152,7 @@ def _find_method(m: Machine, obj: VObj, fn: Any) -> Any:
 
 
 def opened(m: Machine, value: Known) -> Ref | None:
-    """A real object that nobody can change, as one that a stand-in acts for."""
+    """Turn a known immutable object into an object of the trace that a stand-in acts for; None if that is not possible."""
     stand = _opening(m, type(value.value))
     if stand is None or stand.opened is None:
         return None
@@ -162,7 +165,7 @@ def opened(m: Machine, value: Known) -> Ref | None:
 
 
 def bound(m: Machine, cls: type, cells: tuple[V, ...], node: Param) -> V:
-    """An argument of a class of ``BOUND``, made of these."""
+    """Make the value of an argument whose class is in ``BOUND`` from its cells; node is its parameter."""
     if cls is METHOD:
         return m.new(VObj("method", cls, cells, node=node))
     stand = _opening(m, cls)
@@ -172,7 +175,7 @@ def bound(m: Machine, cls: type, cells: tuple[V, ...], node: Param) -> V:
 
 
 def _opening(m: Machine, cls: type) -> Stand | None:
-    """What stands for the real objects of a class (a call of the class may be something else's)."""
+    """Return the stand-in for real objects of cls, or None. (A call of cls may be handled by another one.)"""
     key = "opening", cls
     if key not in m.tables.answers:
         stands = (s for s in m.library.models.values() if isinstance(s, Stand) and s.real is cls and s.opened is not None)
@@ -185,7 +188,7 @@ def _opening(m: Machine, cls: type) -> Stand | None:
 
 
 def get_attribute(m: Machine, value: V, obj: VObj, name: str, mode: str) -> int | None:
-    """``value.name``: what the C class shows, or to the stand-in's own code its attributes."""
+    """Get ``value.name``: user code sees the attributes of the C class, the stand-in's own code those of the stand-in."""
     assert isinstance(value, Ref)
     own = lookup(stand_of(obj).cls, name)
     if inside(m):
@@ -214,7 +217,7 @@ def get_attribute(m: Machine, value: V, obj: VObj, name: str, mode: str) -> int 
 
 
 def _dictionary(m: Machine, value: Ref, obj: VObj) -> V | None:
-    """The attributes that the user gives it, made when they are asked for; None: only the real object has them."""
+    """Return the dict of attributes set by the user, which is made on first use; None if only the real object has one."""
     if not stand_of(obj).dictionary or obj.node is not None:
         return None
     index = obj.find(DICT)
@@ -226,7 +229,7 @@ def _dictionary(m: Machine, value: Ref, obj: VObj) -> V | None:
 
 
 def _attribute(m: Machine, value: Ref, obj: VObj, name: str) -> V | None:
-    """What is among these by a name."""
+    """Return an attribute set by the user, or None if there is none of this name."""
     if name == DICT:
         return _dictionary(m, value, obj)
     held = m.obj(obj.cells[obj.find(DICT)], "dict") if obj.node is None and DICT in obj.keys else None
@@ -235,7 +238,7 @@ def _attribute(m: Machine, value: Ref, obj: VObj, name: str) -> V | None:
 
 
 def _store_attribute(m: Machine, value: Ref, obj: VObj, name: str, new: V) -> bool:
-    """Put something there; False: the real object has to be told."""
+    """Store an attribute in the dict of the user's attributes; False if it has to be stored in the real object."""
     inside = _dictionary(m, value, obj) if name != DICT else None
     held = m.obj(inside, "dict") if inside is not None else None
     if held is None or held.node is not None:
@@ -249,7 +252,7 @@ DICT: Final = "__dict__"
 
 
 def distrust(m: Machine, value: V) -> None:
-    """Somebody has had hold of the real object: of what was called frozen nothing is known any more."""
+    """Forget what is known of an object of a frozen class, because other code has had access to the real object."""
     if isinstance(value, Ref):
         obj = m.state.heap[value.aid]
         if obj.node is not None and not obj.forgotten:
@@ -261,7 +264,7 @@ C_CLASS_METHOD: Final = type(dict.__dict__["fromkeys"])
 
 
 def set_attribute(m: Machine, target: V, obj: VObj, name: str, value: V) -> bool:
-    """``target.name = value`` in the code of a stand-in, or into its dictionary; False: anywhere else."""
+    """Do ``target.name = value`` in the code of a stand-in, or in the dict of the user's attributes; False for any other store."""
     if not inside(m):
         if isinstance(target, Ref) and _store_attribute(m, target, obj, name, value):
             return True
@@ -279,7 +282,9 @@ def set_attribute(m: Machine, target: V, obj: VObj, name: str, value: V) -> bool
 
 
 def acting(m: Machine, value: V) -> VObj | None:
-    """Like virtual; if the code of a stand-in finds that its object has been built, it has to be real from the beginning."""
+    """Return what `virtual` returns. Raise NotMaterializable if the code of a stand-in finds its object materialized: then it has to be real
+    from the beginning.
+    """
     if type(value) is not Ref:
         return None
     obj = m.state.heap[value.aid]
@@ -298,7 +303,9 @@ def acting(m: Machine, value: V) -> VObj | None:
 
 
 def failing(fn: Callable[..., Any]) -> Callable[[Any, Any], Any]:
-    """What happens when every candidate of an operator answered NotImplemented: the real objects complain."""
+    """Return the function to call when every candidate of an operator returned NotImplemented: it applies fn to the real objects, which raises
+    the error.
+    """
     found = _FAILING.get(fn)
     if found is None:
 

@@ -1,6 +1,6 @@
 """Operators, truth, length and text of values of any kind (CPython: Objects/abstract.c, Objects/typeobject.c).
 
-Special methods are looked up on the class, which is known or the operation is opaque; what they do is traced through.
+Special methods are looked up on the class, and traced through; if the class is unknown, the operation is opaque.
 """
 
 import enum
@@ -47,14 +47,14 @@ INPLACE: Final[dict[Any, Any]] = {
     operator.iand: operator.and_, operator.ior: operator.or_, operator.ixor: operator.xor,
     operator.ilshift: operator.lshift, operator.irshift: operator.rshift,
 }  # fmt: skip
-#: Builtin classes whose operators answer NotImplemented to a class that they do not know: those that they do, with what derives from them.
+#: Builtin classes whose operators return NotImplemented for operands of unknown classes, with the classes (and their subclasses) that they know.
 MODEST: Final[dict[type, tuple[type, ...]]] = {
     bool: (int,), int: (int,), float: (int, float), complex: (int, float, complex), type(None): (type(None),),
 }
 
 
 def operate(m: Machine, fn: Any, args: list[V], mode: str = "value") -> int | None:
-    """An operator on values of any kind."""
+    """Apply an operator to values of any kind."""
     known = quick(m, fn, *args) if len(args) == 2 else None
     if known is not None:
         return finish(m, known, mode)
@@ -78,7 +78,9 @@ def operate(m: Machine, fn: Any, args: list[V], mode: str = "value") -> int | No
 
 
 def _stored(m: Machine, fn: Any, args: list[V]) -> "tuple[Any, list[V]] | None":
-    """An operator of which an operand stands for what C code keeps in it (see builtin_payload)."""
+    """Rewrite an operator on an instance that holds a builtin value to a callable and its arguments (see builtin_payload); None if that is not
+    possible.
+    """
     names = NAMES.get(INPLACE.get(fn, fn))
     if names is None or not any(builtin_payload.held(m, a) is not None for a in args[:2]):
         return None
@@ -96,7 +98,7 @@ def _stored(m: Machine, fn: Any, args: list[V]) -> "tuple[Any, list[V]] | None":
     return fn, found
 
 
-#: What has an operator, called as a function: with how many arguments.
+#: Number of operands of each operator, when it is called as a function.
 ARITY: Final[dict[Any, int]] = {
     **{fn: 1 if names[1] is None else 2 for fn, names in NAMES.items()}, **dict.fromkeys(INPLACE, 2),
     operator.getitem: 2, operator.delitem: 2, operator.contains: 2, operator.setitem: 3, operator.truth: 1, operator.not_: 1,
@@ -105,7 +107,7 @@ ARITY: Final[dict[Any, int]] = {
 
 
 def call(m: Machine, fn: Any, args: list[V], mode: str) -> int | None:
-    """A function of the operator module, called as one."""
+    """Call an operator that the program uses as a function (``operator.add(a, b)``)."""
     if fn is operator.truth:
         return truth(m, args[0], mode)
     if fn is operator.not_ and mode == "value":
@@ -118,7 +120,7 @@ def call(m: Machine, fn: Any, args: list[V], mode: str) -> int | None:
 
 
 def _by_protocol(m: Machine, fn: Any, args: list[V], mode: str) -> Any:
-    """An operator of which an operand's class is written in Python."""
+    """Apply an operator to an operand whose class is written in Python, by its special methods; NOT_MODELLED if that is not possible."""
     classes = [models.acting_class(m, a) for a in args]
     if fn in INPLACE:
         return _inplace(m, fn, args, classes, mode)
@@ -145,7 +147,7 @@ _UNARY: Final = {operator.neg: "unary -", operator.pos: "unary +", operator.inve
 
 
 def _contains(m: Machine, args: list[V], mode: str) -> Any:
-    """PySequence_Contains: ``__contains__``, or one by one."""
+    """PySequence_Contains: by ``__contains__``, or by comparing the items one by one."""
     found = models.special(m, args[0], "__contains__")
     if found is ABSENT or (found is NOT_MODELLED and models.virtual(m, args[0]) is not None):
         steps = models.special(m, args[0], "__iter__"), models.special(m, args[0], "__getitem__")
@@ -156,12 +158,12 @@ def _contains(m: Machine, args: list[V], mode: str) -> Any:
 
 
 def _by_index(m: Machine, fn: Any, args: list[V], classes: list[Any], mode: str) -> Any:
-    """A builtin sequence, indexed by an instance of a class with ``__index__`` (PyNumber_AsSsize_t)."""
+    """Index a builtin sequence by an instance of a class with ``__index__`` (PyNumber_AsSsize_t); NOT_MODELLED for anything else."""
     if fn is operator.contains and classes[0] in (list, tuple) and m.obj(args[0]) is not None:
         return _enter(m, slot_protocols.contained_by_iteration, args, mode)
     if fn not in _ITEMS or classes[0] not in (list, tuple, str, bytes, range) or classes[1] is None or not is_python_class(classes[1]):
         return NOT_MODELLED
-    found = models.special(m, args[1], "__index__") if not issubclass(classes[1], int) else NOT_MODELLED  # an int is taken as it is
+    found = models.special(m, args[1], "__index__") if not issubclass(classes[1], int) else NOT_MODELLED  # an int is used as it is
     if found is ABSENT or found is NOT_MODELLED:
         return NOT_MODELLED
     return _enter(m, _ITEMS[fn], [Known(found), *args], mode)
@@ -180,9 +182,9 @@ def _enter(m: Machine, model: Callable[..., Any], args: list[V], mode: str) -> i
 
 
 def candidates(fn: Any, a: type, b: type, names: tuple[str, str | None]) -> list[tuple[Any, bool]] | None:
-    """The methods to try in order, with True for the reflected one; None if that is not known (binary_op1, do_richcompare)."""
+    """Return the methods to try, in order, each with True if it is the reflected one; None if they are not known (binary_op1, do_richcompare)."""
     left = _candidate(a, names[0], b)
-    # of operands of one class only comparisons ask both
+    # if both operands are of the same class, only comparisons try the reflected method as well
     right = _candidate(b, names[1] or "", a) if a is not b or fn in COMPARISONS else None
     if left is NOT_MODELLED and type(right) is FUNCTION:
         left = _slot(fn, a, names[0])
@@ -202,7 +204,7 @@ def candidates(fn: Any, a: type, b: type, names: tuple[str, str | None]) -> list
 
 
 def _candidate(cls: type, name: str, other: type) -> Any:
-    """What cls has for an operator: a Python function, None if it has nothing to say to the other operand."""
+    """Return the method of cls for an operator: a Python function; None if it does not handle the other operand; else NOT_MODELLED."""
     found = find(cls, name)
     if type(found) is FUNCTION:
         return found
@@ -214,14 +216,16 @@ def _candidate(cls: type, name: str, other: type) -> Any:
 
 
 def _slot(fn: Any, cls: type, name: str) -> Any:
-    """A slot of C code that answers NotImplemented where it has nothing to say."""
+    """Return the C slot of cls, if it returns NotImplemented for operands that it does not handle; else NOT_MODELLED."""
     found = lookup(cls, name)
     answers = isinstance(found, types.WrapperDescriptorType) and (fn in COMPARISONS or found.__objclass__ in MODEST)
     return found if answers else NOT_MODELLED
 
 
 def _unequal(cls: type) -> Any:
-    """``object.__ne__`` of a class: the contrary of its ``__eq__`` (object_richcompare)."""
+    """Return what ``object.__ne__`` does for cls: the negation of its ``__eq__`` (object_richcompare); None if this is object's own,
+    NOT_MODELLED if it is C code.
+    """
     equal = find(cls, "__eq__")
     if type(equal) is FUNCTION:
         if equal not in _CONTRARIES:
@@ -230,7 +234,7 @@ def _unequal(cls: type) -> Any:
     return None if equal is object.__dict__["__eq__"] else NOT_MODELLED
 
 
-#: ``__eq__`` → its contrary: one function each, so that a trace finds it again.
+#: ``__eq__`` → its negation: one function for each, so that it is the same object in every trace.
 _CONTRARIES: "weakref.WeakKeyDictionary[Any, Any]" = weakref.WeakKeyDictionary()
 
 
@@ -247,7 +251,7 @@ def _two_sided(m: Machine, fn: Any, args: list[V], classes: list[Any], names: tu
 
 
 def _try(m: Machine, ordered: list[tuple[V, V, V]], fn: Any, a: V, b: V, mode: str) -> int | None:
-    """Ask one method after the other until one answers."""
+    """Call one method after the other, until one does not return NotImplemented."""
     flat = [part for attempt in ordered for part in attempt]
     failing = models.failing(fn) if models.virtual(m, a) or models.virtual(m, b) else _failure(fn)
     return _enter(m, _ATTEMPTS[len(ordered) - 1], [*flat, Known(failing), a, b], mode)
@@ -257,7 +261,7 @@ _ATTEMPTS: Final[tuple[Callable[..., Any], ...]] = (slot_protocols.one, slot_pro
 
 
 def _nobody(m: Machine, fn: Any, a: V, b: V, classes: list[Any], mode: str) -> Any:
-    """Neither operand has a method for this."""
+    """Apply a binary operator for which neither operand has a method: compare the identity, or raise the TypeError."""
     if fn in (operator.eq, operator.ne):
         same = identical(m, a, b)
         if same is not None:
@@ -270,7 +274,7 @@ def _nobody(m: Machine, fn: Any, a: V, b: V, classes: list[Any], mode: str) -> A
 
 
 def _failure(fn: Any) -> Callable[..., Any]:
-    """What happens when every candidate answered NotImplemented."""
+    """Return the function to call when every candidate returned NotImplemented."""
     if fn is operator.eq:
         return operator.is_
     if fn is operator.ne:
@@ -306,7 +310,7 @@ _FAILURES: Final[dict[Any, Callable[..., Any]]] = {
 
 
 def _inplace(m: Machine, fn: Any, args: list[V], classes: list[Any], mode: str) -> Any:
-    """``a op= b``: the in-place method, then the binary operator (binary_iop1)."""
+    """``a op= b``: try the in-place method, then the binary operator (binary_iop1)."""
     if classes[0] is None or classes[1] is None:
         return NOT_MODELLED
     plain = INPLACE[fn]
@@ -331,7 +335,7 @@ def truth(m: Machine, value: V, mode: str = "value") -> int | None:
     value = m.resolve(value)
     value = builtin_payload.plain(m, value, ("__bool__", "__len__")) or (enums.plain_operands(m, bool, [value]) or [value])[0]
     if isinstance(value, Known) and (type(value.value) in ATOMS or type(value.value) in (tuple, frozenset)):
-        if value.value is NotImplemented:      # which warns
+        if value.value is NotImplemented:      # whose truth value gives a warning
             return finish(m, m.emit(bool, [value], type=Type(bool), effect=Effect.OPAQUE), mode)
         return finish(m, Known(bool(value.value), value.labels), mode)
     if isinstance(value, Dyn):
@@ -375,14 +379,14 @@ _NONE: Final = Type(type(None))
 
 
 def _always_true(kind: AbstractValue) -> bool:
-    """Is it of a class of C code that says nothing of truth or length?"""
+    """Is every value of this type true? It is, if its class is C code and has neither ``__bool__`` nor ``__len__``."""
     if not isinstance(kind, Type) or can_change(kind.cls) or kind.cls is type(NotImplemented):
         return False
     return not any(hasattr(kind.cls, name) for name in ("__bool__", "__len__"))
 
 
 def length(m: Machine, value: V, mode: str = "value") -> Any:
-    """``len`` of an instance of a Python class; None: not mine."""
+    """``len`` of an instance of a class written in Python; None if its ``__len__`` is not modelled."""
     found = models.special(m, value, "__len__")
     if found is ABSENT:
         cls: Any = m.class_of(value)

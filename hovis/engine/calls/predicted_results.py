@@ -1,6 +1,6 @@
-"""Calls that stay for what they do, and of which it is known what they will probably give: the residual looks whether they have.
+"""Calls that stay in the residual for their effects, and whose results are predicted: the residual tests the prediction.
 
-Where one gives something else, the rest is a world in which nothing is assumed (as behind a guard that failed).
+If the actual result differs, the residual continues in a world in which nothing of the environment is assumed (as after a failed guard).
 """
 
 import operator
@@ -16,7 +16,9 @@ from hovis.library.core import Stand
 
 
 def call(m: Machine, callee: Known, stand: Stand, args: list[V], kwargs: dict[str, V]) -> int | None:
-    """Call what a known object is, or holds; only as the last thing that an instruction does, which leaves the result on the stack."""
+    """Call a known object, or the one that it holds, and predict the result. Only as the last action of an instruction, which leaves the result
+    on the stack.
+    """
     values = [m.resolve(value) for value in args]
     named = {name: m.resolve(value) for name, value in kwargs.items()}
     expected = None

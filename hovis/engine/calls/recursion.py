@@ -1,4 +1,4 @@
-"""Recursion: whether a function that is active is entered once more, by what is known of its arguments now and was before."""
+"""Recursion: decide whether to enter a function that is active already, by what is known of its arguments now and in earlier activations."""
 
 import types
 from typing import Any, Final
@@ -10,26 +10,27 @@ from hovis.engine.state.specialization_tables import Restart
 from hovis.engine.state.values import UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.lattice.constants import constant_key
 
-#: Activations of one code, below unknown decisions, before it becomes a residual function.
+#: Nested activations of one code, with unknown decisions in between, before it becomes a residual function.
 MAX_ACTIVE: Final = 64
 
-#: The same where only numbers differ between the activations; and where none of them has been more than counted with.
+#: The limit where only numbers differ between the activations; and where, besides, none of these numbers has decided anything or been tested.
 MAX_CHOOSING: Final = 8
 MAX_COUNTING: Final = 4
 
-#: Places that are compared of what the functions in the arguments close over.
+#: The most places that are compared, in the arguments and in the closures of functions among them.
 MOST_KNOWN: Final = 200
-#: Parts of arguments that are compared with those of an activation before.
+#: The most parts of arguments that are compared with those of an earlier activation.
 LOOKED_AT: Final = 32
 
 
 def recurses(m: Machine, code: Any, now: Any, bound: list[V | None]) -> bool:
-    """Is the same code active, with an unknown decision in between, and nothing new known of the arguments?
+    """Is this a recursive call that must not be entered: the same code is active, with an unknown decision in between, and nothing new is known
+    of the arguments?
 
-    Without such a decision it is recursion if nothing at all that it has been given has changed: then nothing will end it.
+    Without an unknown decision, the call is left only if nothing at all in the arguments has changed: then nothing would end the recursion.
 
-    Of the library's own code there is no end to be feared: it is the user's that recurses through it.  But an
-    interpreter of hovis's recurses with its program, whose functions are functions of the residual.
+    Models of the library are always entered: if they recurse, it is user code that recurses through them.  But an
+    interpreter that belongs to hovis recurses with the program that it interprets, whose functions become functions of the residual.
     """
     if m.is_model(code) or code.code.co_name in _COMPREHENSIONS:
         return False
@@ -44,14 +45,14 @@ def recurses(m: Machine, code: Any, now: Any, bound: list[V | None]) -> bool:
         return True
     if code.code in m.tables.counting and any(_alike(now, frame.extra) or _but_for_numbers(now) == _but_for_numbers(frame.extra) for frame in active):
         return True
-    # where only numbers differ they may well be counters: less patience
+    # if only numbers differ, these may well be counters: the limit is lower
     counting = _alike(now, active[-1].extra)
     if len(active) >= (_patience(m, bound, now, active[-1].extra) if counting else MAX_ACTIVE):
         (m.tables.counting if counting and code.code not in m.tables.counting else m.tables.recursive).add(code.code)
         raise Restart("recursive")
     if not now:
         return True
-    # where constants have met in an argument they may be told apart when it is looked at
+    # if constants have been joined in an argument, they may be kept apart again once its value decides something
     joined = any(type(value) is Dyn and value.lost for value in bound)
     for frame in active:
         same = frame.extra == now if joined or type(frame.extra) is not tuple else _nothing_new(now, frame.extra)
@@ -61,7 +62,7 @@ def recurses(m: Machine, code: Any, now: Any, bound: list[V | None]) -> bool:
 
 
 def _never_ends(m: Machine, code: Any, now: Any, bound: list[V | None], active: list[Frame]) -> bool:
-    """Does a function call itself with all that it has been given, and nothing in that has changed?"""
+    """Does a function call itself again and again, with arguments in which nothing at all changes?"""
     if code.code in m.tables.endless:
         return True
     if len(active) < MAX_CHOOSING or active[-1].extra != now:
@@ -75,11 +76,11 @@ def _never_ends(m: Machine, code: Any, now: Any, bound: list[V | None], active: 
 
 
 def _everything(m: Machine, bound: list[V | None]) -> Any:
-    """All that is known of the arguments, however deep inside; None if that is too much."""
+    """Collect all that is known of the arguments, at any depth; None if that is more than MOST_KNOWN places."""
     found: list[Any] = []
     numbers: dict[int, int] = {}
     todo = list(bound)
-    for value in todo:  # it grows meanwhile
+    for value in todo:  # the list grows in the loop
         if isinstance(value, Known):
             found.append(constant_key(value.value))
         elif isinstance(value, Ref):
@@ -96,27 +97,27 @@ def _everything(m: Machine, bound: list[V | None]) -> Any:
     return tuple(found)
 
 
-#: What recurses through these recurses through the function that they stand in, too (of which they are part since Python 3.12).
+#: Recursion through these also passes through the function that contains them (of which they are part since Python 3.12).
 _COMPREHENSIONS: Final = ("<listcomp>", "<setcomp>", "<dictcomp>")
 
 
 def _same_constants(now: list[V | None], before: list[tuple[V | None, VObj | None]] | None) -> bool:
-    """Are the known arguments those of another activation?"""
+    """Are the known arguments equal to those of another activation?"""
     constants = [(a, b) for a, (b, _) in zip(now, before or (), strict=False) if isinstance(a, Known)]
     return all(isinstance(b, Known) and constant_key(a.value) == constant_key(b.value) for a, b in constants)
 
 
 def given(m: Machine, bound: list[V | None]) -> list[tuple[V | None, VObj | None]]:
-    """The arguments with the objects that they are now: later these may be others, or gone."""
+    """Pair each argument with the object that it refers to now: later the heap may hold another one, or none."""
     heap = m.state.heap
     return [(value, heap[value.aid] if type(value) is Ref else None) for value in bound]
 
 
 def _differ_inside(m: Machine, now: list[V | None], before: list[tuple[V | None, VObj | None]] | None) -> bool:
-    """Is something known inside the arguments (of closures, nodes, tuples) that was not before?  Numbers may count, they do not matter."""
+    """Is something known inside the arguments (in closures, nodes, tuples) that was not known before? Numbers may be counters, and are ignored."""
     heap, seen = m.state.heap, set()
     pairs = [(a, b, old) for a, (b, old) in zip(now, before or (), strict=False)]
-    for a, b, old in pairs:  # it grows meanwhile
+    for a, b, old in pairs:  # the list grows in the loop
         if isinstance(a, Known):
             counts = type(a.value) in _COUNTS and (not isinstance(b, Known) or type(b.value) in _COUNTS)
             if not counts and not (isinstance(b, Known) and constant_key(a.value) == constant_key(b.value)):
@@ -131,25 +132,25 @@ def _differ_inside(m: Machine, now: list[V | None], before: list[tuple[V | None,
             if new.form() != old.form() and not _has_grown(new.form(), old.form()):
                 return True
             if b.aid in reachable(heap, [a.aid]):
-                continue      # what was there is in it: that is how it grows from call to call
+                continue      # the new object contains the old one: a structure that grows from call to call
             if a.aid != b.aid and len(pairs) < LOOKED_AT:
                 pairs += ((c, d, None) for c, d in zip(new.cells, old.cells, strict=False))
     return False
 
 
-#: Known values that may be different each time around.
+#: Classes of known values that may be counters, which differ in each activation.
 _COUNTS: Final = frozenset({int, float})
 
 
 def _patience(m: Machine, bound: list[V | None], now: Any, before: Any) -> int:
-    """So many activations of one code, between which only numbers differ, or how much has been collected."""
+    """Return how many activations of one code to allow that differ only in numbers, or in how much has been collected."""
     known = dict(before)
     numbers = [place for place, what in now if what != known.get(place) and _is_number(what)]
     return MAX_COUNTING if len(now) == len(before) and all(m.keys.only_counts(_at(m, bound, place)) for place in numbers) else MAX_CHOOSING
 
 
 def _at(m: Machine, bound: list[V | None], place: Any) -> V | None:
-    """What known_arguments has found at a place."""
+    """Return the value that `known_arguments` found at a place; None if there is none."""
     if type(place) is int:
         return bound[place]
     holder = _at(m, bound, place[0])
@@ -157,20 +158,20 @@ def _at(m: Machine, bound: list[V | None], place: Any) -> V | None:
 
 
 def _nothing_new(now: Any, before: Any) -> bool:
-    """Is nothing known of the arguments that was not known before, but that more is collected in one of them?"""
+    """Is nothing known of the arguments that was not known before, except that one of them has collected more?"""
     known = dict(before)
     return all(slot in known and (what == known[slot] or _has_grown(what, known[slot])) for slot, what in now)
 
 
 def _has_grown(shape: Any, other: Any) -> bool:
-    """A list, dict or set with more in it than before (see VObj.shape)?"""
+    """Is shape that of a list, dict or set which has more items than the other (see VObj.shape)?"""
     if type(shape) is not tuple or type(other) is not tuple or len(shape) != len(other):
         return False
     return shape[0] in ("list", "dict", "set") and shape[:2] == other[:2] and shape[2] > other[2]
 
 
 def _alike(now: Any, before: Any) -> bool:
-    """Is what is known the same but for numbers and for what is being collected: items in a container, functions around a function?"""
+    """Is what is known the same except for numbers and for what is being collected: items in a container, functions around a function?"""
     if type(now) is not tuple or type(before) is not tuple or len(now) < len(before):
         return False
     if now == before:
@@ -198,15 +199,15 @@ def _but_for_numbers(known: Any) -> Any:
 
 
 def known_arguments(m: Machine, bound: list[V | None]) -> Any:
-    """What is known of the arguments of an activation, to be compared with others: pairs of a place and what is there.
+    """Describe what is known of the arguments of an activation, to compare it with others: pairs of a place and what is known there.
 
-    A function among them is what it closes over, too: continuations have the same code, and do other things.
+    For a function among them, this includes the variables that it closes over: continuations have the same code, but do different things.
     """
     found: list[Any] = []
     heap = m.state.heap
     seen: set[int] = set()
     todo: list[tuple[Any, V | None]] = list(enumerate(bound))
-    for place, value in todo:  # it grows meanwhile
+    for place, value in todo:  # the list grows in the loop
         if isinstance(value, Known):
             if value.value is not UNBOUND_VALUE.value and type(value.value) is not types.CellType:
                 found.append((place, constant_key(value.value)))
@@ -219,5 +220,5 @@ def known_arguments(m: Machine, bound: list[V | None]) -> Any:
     return tuple(found)
 
 
-#: Objects that are code more than data.
+#: Kinds of objects that are code rather than data.
 CODE: Final = frozenset({"function", "cell", "method", "class", "property", "staticmethod", "classmethod"})

@@ -1,4 +1,4 @@
-"""Calls of residual functions: what of the arguments crosses as its parts, what is lent, and what has to be real."""
+"""Calls of residual functions: which arguments are passed as their parts, which are lent, and which have to be real."""
 
 from typing import Any, Final
 
@@ -13,38 +13,39 @@ from hovis.engine.state.heap import IMMUTABLE, VObj, reachable
 from hovis.engine.state.values import Dyn, Known, Ref, V
 from hovis.lattice import Const, Type
 
-#: Cells of what is lent in one call.
+#: The most cells of the objects that are lent in one call.
 MOST_LENT: Final = 64
-#: Containers within containers that a residual function takes apart.
+#: The deepest nesting of containers that a residual function takes apart.
 MAX_NESTING: Final = 2
 
 
 def call_residual(m: Machine, known: Callee, bound: list[V | None], mode: str) -> int | None:
-    """Call a specialised residual function instead of entering once more.
+    """Call a specialized residual function instead of entering the function again.
 
-    Immutable objects cross as their parts, and mutable ones that only the arguments hold; others are lent, as long as
-    nobody writes to them there or gives them away.  What is left (and what is nested too deep) is real.
+    Immutable objects, and mutable ones that only the arguments hold, are passed as their parts.  Other mutable objects are lent,
+    as long as the residual function neither writes to them nor lets them escape.  All others (and those that are nested too
+    deep) are materialized.
     """
     heap: dict[int, VObj] = {}
-    # a variable that nobody reads any more is no other holder
+    # a dead variable does not count as another holder of an object
     if m.state.drop_dead(m.tables.weakly):
         finalizers.run(m)
     refs = [v for v in bound if isinstance(v, Ref)]
     if m.state.classes:
         refs += classes_in(m, bound)
-    # what comes from several places is one there; if it has to be real, it is for all of them
+    # objects from all call sites have one site in the residual function; if one has to be real, all have to
     site = m.tables.contexts["given", known.code.code]
     crossing = _crossing(m, refs, site in m.tables.not_virtual)
     if m.tables.weakly:
         for aid in crossing:
             if m.state.heap[aid].kind in _TOLD_APART:
-                m.operand(Ref(aid))  # it is one object, here and there
+                m.operand(Ref(aid))  # materialized: caller and callee have to see the same object
     lent = _lent(m, known.code.code, bound, crossing)
     crossing |= lent
     bound = [_across(m, v, crossing) if v is not None else None for v in bound]
     for aid in crossing:
         cells = tuple(_across(m, c, crossing) for c in m.state.heap[aid].cells)
-        obj = m.state.heap[aid]      # by now it may be real, with another
+        obj = m.state.heap[aid]      # `_across` may have materialized it, and replaced the VObj
         heap[aid] = obj.made_at(site).replace(cells=cells, lent=known.code.code if aid in lent and obj.node is None and not obj.immutable else None)
     frame = Frame(known.code, -1, bound, known.namespace, "value", known.fn)
     frame.extra = known_arguments(m, bound)
@@ -57,7 +58,7 @@ def call_residual(m: Machine, known: Callee, bound: list[V | None], mode: str) -
 
 
 def classes_in(m: Machine, bound: list[V | None]) -> list[Ref]:
-    """The classes that the traced code has defined and the arguments mention: they are real there."""
+    """Materialize the classes defined by the traced code that the arguments mention, and return them."""
     found = reachable(m.state.heap, [v.aid for v in bound if isinstance(v, Ref)])
     for value in bound:
         if isinstance(value, Dyn):
@@ -71,7 +72,7 @@ def classes_in(m: Machine, bound: list[V | None]) -> list[Ref]:
 
 
 def _crossing(m: Machine, refs: list[Ref], real: bool) -> set[int]:
-    """The objects that a residual function may take apart; real: not those that say where they were made."""
+    """Find the objects that a residual function may take apart. real: leave out those that record where they were made."""
     found: set[int] = set()
     heap = m.state.heap
     shared: set[int] | None = None
@@ -79,7 +80,7 @@ def _crossing(m: Machine, refs: list[Ref], real: bool) -> set[int]:
     while todo:
         aid, depth = todo.pop(0)
         obj = heap[aid]
-        # functions and cells are code more than data: how deep they go is a matter of the program, not of its input
+        # functions and cells are code rather than data: their nesting is bounded by the program, not by its input
         deeper = depth if obj.kind in CODE or obj.inner else depth + 1
         if aid in found or obj.kind == "generator" or deeper > MAX_NESTING or (real and (obj.sited or obj.content is not None)):
             continue
@@ -95,7 +96,7 @@ def _crossing(m: Machine, refs: list[Ref], real: bool) -> set[int]:
 
 
 def _lent(m: Machine, code: Any, bound: list[V | None], crossing: set[int]) -> set[int]:
-    """What else of the arguments stays virtual, as long as the function does no more than look at it."""
+    """Find the other objects of the arguments that stay virtual as long as the function only reads them."""
     if lent_to(code) in m.tables.not_virtual:
         return set()
     heap = m.state.heap
@@ -112,7 +113,7 @@ def _lent(m: Machine, code: Any, bound: list[V | None], crossing: set[int]) -> s
         obj = heap[aid]
         if aid not in crossing:
             content = obj.content
-            # what an instance of a builtin class's subclass holds goes with it
+            # an instance of a subclass of a builtin class is lent together with the builtin value that it holds
             inside = [content.aid] if type(content) is Ref else []
             count += sum(len(heap[each].cells) for each in (aid, *inside)) if not obj.inner else 0
             if obj.kind not in _LENT or obj.node is not None or obj.forgotten or count > MOST_LENT:
@@ -125,15 +126,15 @@ def _lent(m: Machine, code: Any, bound: list[V | None], crossing: set[int]) -> s
     return found
 
 
-#: What may be given away as its parts by the only one who holds it, and what may be lent.
+#: Kinds of mutable objects that may be passed as their parts if only the arguments hold them; `_LENT`: kinds that may be lent.
 _PASSED: Final = frozenset({"list", "dict", "set", "instance"})
-#: What nobody can change is taken apart for a residual function, and is an object for all that, which may be told from others.
+#: Kinds of immutable objects that are passed as their parts, but whose identity the program may observe.
 _TOLD_APART: Final = IMMUTABLE - {"tuple"}
 _LENT: Final = _PASSED | {"cell", "tuple", "function", "method"}
 
 
 def _across(m: Machine, value: V, crossing: set[int]) -> V:
-    """value as a residual function may see it."""
+    """Return value as a residual function may see it: an object that is not in crossing is materialized."""
     if isinstance(value, Ref) and value.aid not in crossing:
         node = m.operand(value)
         return Dyn(node, Type(m.state.heap[value.aid].cls)) if not isinstance(node, Const) else Known(node.value)

@@ -1,7 +1,7 @@
-"""A call of the trace, to be traced by itself: what it is given is unknown there, and the objects of the trace are objects there.
+"""Separate tracing of one call of a trace: its arguments are unknown there, and objects of this trace are objects there.
 
-The Function that comes out takes what was unknown, and the objects that it uses whole.  Numbers that only count here are
-unknown there, until it turns out that they choose.
+The resulting Function has as parameters the unknown values, and the objects that are passed as a whole.  Known numbers that
+depend on the key of an entry are unknown in the other trace, until it turns out that the value of one decides something.
 """
 
 from collections.abc import Sequence
@@ -19,20 +19,22 @@ from hovis.ir.model import Param
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import constant_key
 
-#: What can be an object of another trace: the first by its parts alone, the others are arguments whose parts are known.
+#: Kinds of objects that can be objects of another trace: those in the first set by their parts alone; the others are arguments with known parts.
 _BY_PARTS: Final = frozenset({"tuple", "slice", "range", "function", "method", "cell", "partial", "property", "staticmethod", "classmethod"})
 _WHOLE: Final = frozenset({"list", "dict", "set", "instance"})
 _NUMBERS: Final = (int, float, complex)
-#: What changes the variable of an enclosing function.
+#: Instructions that rebind a variable of an enclosing function.
 _REBINDS: Final = frozenset({"SetCell", "DelCell"})
 
 
 class Mirror:
-    """A callee and its arguments.  The first ``leaves`` arguments are unknown in any case, and each for itself."""
+    """A callee and its arguments, as another trace gets them. The first ``leaves`` arguments are unknown in any case, each as a parameter of its
+    own.
+    """
 
     def __init__(self, m: Machine, callee: V, args: Sequence[V], leaves: int = 0) -> None:
         self.m = m
-        #: the parameters of the Function, and what they are here
+        #: the parameters of the Function, and the values of this trace that they stand for
         self.params: list[Param] = []
         self.given: list[V] = []
         self.key: list[Any] = []
@@ -68,7 +70,7 @@ class Mirror:
         return tuple(Const(d.value) if isinstance(d, Known) else Const(None) for d in value.dims)
 
     def _look(self, value: V) -> None:
-        """Take note of all that is reached from a value."""
+        """Register all that can be reached from value."""
         if isinstance(value, Known):
             self._constant(value)
         elif isinstance(value, Dyn):
@@ -112,7 +114,7 @@ class Mirror:
     # --------------------------------------------------------------------------------------------- the other trace
 
     def initial(self, other: Machine) -> State:
-        """The state in which the other trace begins."""
+        """Return the state in which the other trace begins."""
         numbers = {aid: other.number() for aid in self._objects}
         heap = {
             numbers[aid]: obj.replace(cells=tuple(self._value(cell, numbers) for cell in obj.cells), node=whole, argument=whole is not None)
@@ -146,7 +148,7 @@ class Mirror:
         return Dyn(param, param.type, dims, NO_LABELS if promotable else None)
 
     def pin(self) -> bool:
-        """A number has turned out to choose: all of them are known from now on; False if they have been."""
+        """Make all numbers known, because the value of one of them decides something; False if they are known already."""
         if self.pinned:
             return False
         fresh = Mirror.__new__(Mirror)
@@ -165,7 +167,7 @@ class Mirror:
 
 
 def _name(value: Known | Dyn) -> Any:
-    """What an unknown value is known by: the op or parameter, or the constant of which nothing is known."""
+    """Return the identity of an unknown value: its op or parameter, or the constant that is treated as unknown."""
     if isinstance(value, Known):
         return "known", id(value)
     return id(value.value.value) if isinstance(value.value, Const) else value.value

@@ -1,11 +1,11 @@
-"""Loops whose exit hangs on the environment: another thread, or a handler of signals, is to end them.
+"""Loops whose exit depends on the environment: another thread, or a signal handler, is expected to end them.
 
     while not STOP:
         k += 1
 
-What is read of the environment is relied upon (see ``guards``), so no round of a loop that stays a loop would look at it again.  Where
-it decides whether such a loop ends it is read in each round: it is volatile.  Loops that are known to end, and those that are followed round
-by round to their end, are left as they are.
+A read of the environment is folded and relied upon (see ``guards``), so no iteration of a loop in the residual would repeat it.  If the
+read decides whether such a loop ends, it is made volatile: it is repeated in each iteration.  Loops that are known to end, and those that
+are unrolled completely, are left as they are.
 """
 
 from collections import Counter
@@ -22,9 +22,9 @@ from hovis.ir.model import Block, Edge, Effect, Invoke, Jump, Op, Return, Termin
 from hovis.ir.operations import enter_handler, leave_handler, poll, raise_now
 from hovis.lattice.constants import PLAIN
 
-#: What a loop that only waits does not do.
+#: Effects that a loop which only waits does not have.
 _DOING: Final = Effect.OPAQUE | Effect.IO | Effect.WRITES | Effect.RAISES
-#: What begins and ends handlers, and looks for signals, which may have been what it waits for.
+#: Operations that begin and end handlers, and the poll for signals: a loop that only waits may contain them (it may wait for a signal).
 _HANDLING: Final = (enter_handler, leave_handler, poll)
 
 if TYPE_CHECKING:
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 
 def learn(engine: "Engine") -> bool:
-    """Find what the loops of a trace say that was not known when it began; was there anything?"""
+    """Find the reads of the environment that have to be volatile and the loop headers that have to poll, in the loops of a trace. Return whether
+    any were not known before.
+    """
     entries = engine.keys.all()
     if not any(entry.all_reads or entry.passed for entry in entries):
         return False
@@ -46,7 +48,7 @@ def learn(engine: "Engine") -> bool:
 
 
 def _deciding(engine: "Engine", loop: set[Entry]) -> set[Any]:
-    """What of the environment decides whether a loop ends that may go on for ever, by the keys of guards."""
+    """Find the reads of the environment, by the keys of guards, that decide whether a loop ends which may be endless."""
     if not any(entry.all_reads for entry in loop):
         return set()
     told = {key for entry in loop for key in entry.told}
@@ -60,22 +62,22 @@ def _deciding(engine: "Engine", loop: set[Entry]) -> set[Any]:
     keys = {key for branch in leaving if not constants[branch] for key in branch.told}
     renewed = any(_is_renewed(engine, owner, path, loop) for found in constants.values() for owner, path in found)
     if not renewed and all(constants.values()):
-        return set()  # none of them leaves the loop, or all go by constants that are the same in each round
+        return set()  # no branch leaves the loop, or all are decided by constants that are the same in each iteration
     return keys if not renewed and (keys or not endless) else told
 
 
 def _spins(loop: set[Entry]) -> bool:
-    """Does a loop that has no end only wait for something?
+    """Does a loop without an exit only wait for something?
 
-    A loop that prints, stores or may raise does something: it is meant to go on, or an exception ends it.  A loop whose iteration is several
-    iterations of the source's loop is that of a guest program in an interpreter: it is meant to go on as well.
+    A loop that prints, stores or may raise does something: it is meant to run forever, or an exception ends it.  A loop with iterations that
+    consist of several iterations of the source loop is the loop of a guest program in an interpreter: it is meant to run forever as well.
     """
     done = (op for entry in loop for block in _blocks(entry) for op in block.all_ops() if not _raises_within(block.terminator, op, loop))
     return _is_one_round(loop) and not any(op.effect & _DOING and op.callee not in _HANDLING for op in done)
 
 
 def _raises_within(end: Terminator, op: Op, loop: set[Entry]) -> bool:
-    """Is this the raising of an exception which the loop itself catches?"""
+    """Is op the raising of an exception that the loop itself catches?"""
     if not isinstance(end, Invoke) or op is not end.op:
         return False
     landing = end.error.block.terminator
@@ -85,13 +87,13 @@ def _raises_within(end: Terminator, op: Op, loop: set[Entry]) -> bool:
 
 
 def _is_exception(callee: Any) -> bool:
-    """Is it a class of exceptions that is made by CPython alone?"""
+    """Is callee an exception class whose instances are made by C code alone?"""
     makers = (WrapperDescriptorType, BuiltinFunctionType)
     return type(callee) is type and issubclass(callee, BaseException) and all(isinstance(made, makers) for made in (callee.__init__, callee.__new__))
 
 
 def _is_one_round(loop: set[Entry]) -> bool:
-    """Is an iteration of a loop one iteration of the outermost loop of the source that it comes from?"""
+    """Is one iteration of the loop one iteration of the outermost source loop that it comes from?"""
     outer = min((entry.state.frames for entry in loop), key=len)[-1]
     passed: Counter[int] = Counter()
     for entry in loop:
@@ -100,14 +102,16 @@ def _is_one_round(loop: set[Entry]) -> bool:
 
 
 def _constants(engine: "Engine", branch: Folded) -> list[tuple[Entry, int]]:
-    """The constants which tell rounds apart by which a branch was decided: the entries that begin with them, and where."""
+    """Find the constants that keep iterations apart and by which branch was decided: pairs of an entry that begins with such a constant, and the
+    path of its slot.
+    """
     labels = [(engine.keys.label_owner[(label >> SHIFT) - 1], label & PATHS) for label in each(branch.labels)]
     held = [(owner, path, engine.keys.value_at(owner.state, path)) for owner, path in labels]
     return [(owner, path) for owner, path, value in held if isinstance(value, Known) and type(value.value) in PLAIN]
 
 
 def _is_renewed(engine: "Engine", owner: Entry, path: int, loop: set[Entry]) -> bool:
-    """Is what an entry of a loop begins with assigned anew in the loop, which may have read it?"""
+    """Does the loop assign a constant to the slot path of its entry owner that is not computed from the old one, and may have been read?"""
     for entry in loop:
         for _, to, state in entry.exits:
             value = engine.keys.value_at(state, path) if to is owner else None
@@ -117,7 +121,7 @@ def _is_renewed(engine: "Engine", owner: Entry, path: int, loop: set[Entry]) -> 
 
 
 def _loops(entries: list[Entry]) -> list[set[Entry]]:
-    """The loops: entries that lead to one another."""
+    """Find the loops: strongly connected components of entries."""
 
     def following(entry: Entry) -> list[Entry]:
         return [to for _, to, _ in entry.exits]
@@ -126,7 +130,7 @@ def _loops(entries: list[Entry]) -> list[set[Entry]]:
 
 
 def _blocks(entry: Entry) -> Iterator[Block]:
-    """The blocks of an entry, up to where others begin; where exceptions go is not among them."""
+    """Yield the blocks of an entry, up to where other entries begin. Blocks that only an exception reaches are not included."""
     exits = {id(edge) for edge, _, _ in entry.exits}
     seen: set[Block] = {entry.block}
     todo = [entry.block]
@@ -140,12 +144,12 @@ def _blocks(entry: Entry) -> Iterator[Block]:
 
 
 def _ways(end: Terminator) -> tuple[Edge, ...]:
-    """Where a block goes on, other than by an exception."""
+    """Return the edges out of a block, other than exception edges."""
     return (end.ok,) if isinstance(end, Invoke) else edges(end)
 
 
 def _leaves(entry: Entry, loop: set[Entry]) -> bool:
-    """Is there a way out of a loop from here, other than by an exception?"""
+    """Does entry have a way out of the loop, other than by an exception?"""
     targets = {id(edge): to for edge, to, _ in entry.exits}
     for block in _blocks(entry):
         if isinstance(block.terminator, Return):
@@ -157,7 +161,7 @@ def _leaves(entry: Entry, loop: set[Entry]) -> bool:
 
 
 def _returns(entry: Entry, loop: set[Entry]) -> bool:
-    """Does a way outside of a loop lead from here to anything but an exception: to a return, or to where ways meet?"""
+    """Does a path outside of the loop lead from entry to anything but an exception: to a return, or to where paths meet?"""
     seen, todo = {entry}, [entry]
     while todo:
         at = todo.pop()

@@ -1,7 +1,7 @@
 """Exception groups and ``except*`` (CPython: Objects/exceptions.c, _PyEval_ExceptionGroupMatch in Python/ceval.c).
 
-A group of exceptions of known classes is an object of the trace like these.  A clause divides it now; the real division
-stays in the residual only if somebody looks at one of its parts as a whole.
+A group of exceptions of known classes is an object of the trace, as are the exceptions.  A clause splits it while tracing; the
+real split stays in the residual only if one of the resulting groups is used as a whole.
 """
 
 import operator
@@ -21,7 +21,7 @@ _NONE_TYPE: Final = Type(type(None))
 
 
 def new(m: Machine, cls: Any, args: list[V]) -> Ref | None:
-    """``ExceptionGroup(message, exceptions)`` (BaseExceptionGroup_new); None: the real one decides."""
+    """Make ``ExceptionGroup(message, exceptions)`` as an object of the trace (BaseExceptionGroup_new); None if it has to be a real one."""
     if len(args) != 2 or m.class_of(args[0]) is not str:
         return None
     given = m.obj(args[1], "list", "tuple")
@@ -37,13 +37,13 @@ def new(m: Machine, cls: Any, args: list[V]) -> Ref | None:
 
 
 def _classes(m: Machine, cells: tuple[V, ...]) -> list[type] | None:
-    """The classes of exceptions, if all are known to be such."""
+    """Return the classes of cells; None unless all are known to be exception classes."""
     found = [m.class_of(cell) for cell in cells]
     return found if all(cls is not None and issubclass(cls, BaseException) for cls in found) else None  # type: ignore[return-value]
 
 
 def match(m: Machine) -> None:
-    """``except* classes``: exc classes → rest match; what matches is being handled."""
+    """``except* classes`` (stack: exc classes → rest match): split exc. The part that matches becomes the handled exception."""
     classes = m.resolve(m.pop())
     exception = m.resolve(m.pop())
     known = known_classes(m, classes)
@@ -76,7 +76,7 @@ def _handled(m: Machine, rest: V, matched: V) -> None:
 
 
 def _naked(m: Machine, exception: V, classes: V) -> None:
-    """An exception that is no group matches: it is wrapped in one."""
+    """Match an exception that is not a group: it is wrapped in a group."""
     real = exceptions.node_of(m, exception) if isinstance(exception, Ref) else exception
     pair = m.emit(ops.group_matches, [real, classes], type=Type(tuple), effect=Effect.READS)
     cls = m.class_of(exception)
@@ -86,7 +86,7 @@ def _naked(m: Machine, exception: V, classes: V) -> None:
 
 
 def _part(m: Machine, pair: Dyn, at: int, cls: type, message: V, held: list[V], notes: bool = False) -> Ref:
-    """One side of a division, known by what is in it; it has the notes of the whole."""
+    """Make one side of a split as an object of the trace with known contents. notes: it has the notes of the whole group."""
     node = m.emit(operator.getitem, [pair, Known(at)], type=Type(cls), effect=Effect.PURE).value
     args = exceptions.read(m, node, "args")
     cells = (args, message, m.new(VObj("tuple", tuple, tuple(held))))
@@ -95,7 +95,7 @@ def _part(m: Machine, pair: Dyn, at: int, cls: type, message: V, held: list[V], 
 
 
 def _divided(m: Machine, exception: V, classes: V, known: Any) -> bool:
-    """A group of this trace, flat and of known classes; False: it is not."""
+    """Split a group of this trace that is flat, and whose exceptions are of known classes; False if exception is no such group."""
     obj = m.obj(exception, "exception")
     held = m.obj(obj.cells[obj.find("exceptions")], "tuple") if obj is not None and obj.cls in GROUPS else None
     leaves = _classes(m, held.cells) if held is not None else None
@@ -118,7 +118,7 @@ def _divided(m: Machine, exception: V, classes: V, known: Any) -> bool:
 
 
 def _left(m: Machine, exception: V, classes: V, effect: Effect) -> None:
-    """The residual divides it, and looks whether anything matches."""
+    """Emit the split, and a test whether anything matches."""
     pair = m.emit(ops.group_matches, [exception, classes], type=Type(tuple), effect=effect)
     rest = m.emit(operator.getitem, [pair, Known(0)], effect=Effect.PURE)
     matched = m.emit(operator.getitem, [pair, Known(1)], effect=Effect.PURE)
@@ -133,7 +133,7 @@ def _left(m: Machine, exception: V, classes: V, effect: Effect) -> None:
 
 
 def prepare_reraise(m: Machine) -> None:
-    """original excs → exc: what is raised behind the clauses of an except* (_PyExc_PrepReraiseStar)."""
+    """Find the exception to raise after the clauses of an ``except*`` (stack: original excs → exc; _PyExc_PrepReraiseStar)."""
     raised, original = m.pop(), m.pop()
     listed = m.obj(raised, "list")
     cls = m.class_of(original)

@@ -1,12 +1,12 @@
 """Generators: suspended frames in the heap, resumed inline by a traced consumer (CPython: Objects/genobject.c).
 
-The object's cells are the frame's locals and then its stack; ``extra`` is ("new" | "suspended" | "running" |
+The cells of the object are the locals of the frame, followed by its stack; ``extra`` is ("new" | "suspended" | "running" |
 "finished", code, namespace, pc, number of locals, site, decided).  A generator that escapes becomes a call of a
-residual generator function (see residual_generators); where it cannot, it is one from the beginning.
+residual generator function (see residual_generators); if that is not possible, it is such a call from the beginning.
 
-The mode of a resumed frame says what its consumer wants: "for" and "send" are the instructions, "end" gets END behind
-the last item, "delegated" is the ``yield from`` of a generator that something was thrown into; for all others the
-item is the result of a call, and the end a StopIteration.
+The mode of a resumed frame says how its consumer takes the item: "for" and "send" are the instructions, "end" gets END after
+the last item, "delegated" is the ``yield from`` of a generator into which an exception was thrown; for all other modes the
+item is the result of a call, and the end is a StopIteration.
 """
 
 import types
@@ -33,12 +33,12 @@ from hovis.ir.model import Effect
 from hovis.ir.operations import END
 from hovis.lattice import Type
 
-#: Iterators that end without a value.
+#: Classes of iterators that end without a value.
 _PLAIN: Final = frozenset(type(iter(kind())) for kind in (list, tuple, str, bytes, dict, set)) | {type(iter(range(0)))}
 
 
 def make(m: Machine) -> int | None:
-    """RETURN_GENERATOR: the frame becomes a generator, which is the result of the call."""
+    """RETURN_GENERATOR: turn the frame into a generator, which is the result of the call."""
     frame = m.frame
     whole = len(m.state.frames) == 1
     cells = tuple(UNBOUND_VALUE if v is None else v for v in frame.locals)
@@ -60,7 +60,7 @@ def make(m: Machine) -> int | None:
 
 
 def to_caller(m: Machine, status: int | None) -> int:
-    """The frame on top goes on behind the instruction at which it was left."""
+    """Continue in the top frame after the instruction at which it was left. status: what this instruction's handler would return."""
     if status is None:
         m.frame.pc += 1
         return SWITCH
@@ -73,13 +73,13 @@ def to_caller(m: Machine, status: int | None) -> int:
 
 
 def refuse(m: Machine, obj: VObj) -> None:
-    """This generator has to be a real one."""
+    """Raise Restart: this generator has to be real from the beginning."""
     m.tables.not_virtual.add(obj.extra[5])
     raise Restart("generator")
 
 
 def _as_named(m: Machine, frame: Frame) -> Code:
-    """The code of a generator function, with the names that the function has now (gen_new_with_qualname)."""
+    """Return the code of a generator function, with the names that the function has now (gen_new_with_qualname)."""
     fn = frame.fn
     if m.is_model(frame.code):
         return frame.code
@@ -102,7 +102,9 @@ def _renamed(m: Machine, code: Code, *names: str) -> Code:
 
 
 def rename(m: Machine, ref: Ref, obj: VObj, name: str, value: V) -> bool:
-    """``generator.__name__ = value``, of one whose frame is in the heap (gen_set_name, gen_set_qualname)."""
+    """``generator.__name__ = value`` for a generator whose frame is in the heap (gen_set_name, gen_set_qualname); False if the real one has to
+    be changed.
+    """
     if name not in ("__name__", "__qualname__") or obj.node is not None or obj.extra[0] == "running":
         return False
     if not isinstance(value, Known) or type(value.value) is not str:
@@ -115,7 +117,7 @@ def rename(m: Machine, ref: Ref, obj: VObj, name: str, value: V) -> bool:
 
 
 def virtual(m: Machine, value: V) -> VObj | None:
-    """The generator that value is, if its frame is in the heap."""
+    """Return the generator that value is, if its frame is in the heap; else None."""
     return m.obj(value, "generator")
 
 
@@ -123,7 +125,7 @@ def virtual(m: Machine, value: V) -> VObj | None:
 
 
 def resume(m: Machine, ref: Ref, sent: V, mode: str) -> int | None:
-    """Go on in the generator; what it yields goes to the consumer as mode says (gen_send_ex2)."""
+    """Resume the generator with the value sent. mode says what becomes of the item that it yields (gen_send_ex2)."""
     obj = m.state.heap[ref.aid]
     status = obj.extra[0]
     if status == "finished":
@@ -140,7 +142,7 @@ def resume(m: Machine, ref: Ref, sent: V, mode: str) -> int | None:
 
 
 def _enter(m: Machine, ref: Ref, mode: str) -> None:
-    """The frame of a generator, on top of the others; what it was handling is being handled again."""
+    """Push the frame of a generator; the exceptions that it was handling are handled again."""
     obj = m.state.heap[ref.aid]
     status, code, namespace, pc, count, site, decided = obj.extra
     caller = m.frame
@@ -159,7 +161,7 @@ def _enter(m: Machine, ref: Ref, mode: str) -> None:
 
 
 def yielded(m: Machine) -> int | None:
-    """The body yields: back to the consumer, who handles what he handled before."""
+    """Yield in the body: suspend the frame, and return to the consumer and to the exception that the consumer was handling."""
     frame = m.frame
     if frame.owner is None:
         if frame.mode == residual_generators.BEGUN and delegating(frame):
@@ -170,7 +172,7 @@ def yielded(m: Machine) -> int | None:
     if positions:
         for _ in positions:
             m.emit(ops.leave_handler, [], type=Type(type(None)), effect=Effect.IO)
-        # its place is free until the consumer is known who resumes
+        # the position of the consumer's exception is free until the generator is resumed: it keeps the one that the body handles
         frame.stack[positions[0]], m.state.handled = m.state.handled, frame.stack[positions[0]]
     live = frame.code.live[frame.pc + 1] | _handler_live(frame)
     kept = [v if live >> k & 1 or _lasts(m, v) else None for k, v in enumerate(frame.locals)]
@@ -182,7 +184,7 @@ def yielded(m: Machine) -> int | None:
     m.watching |= lifetimes.must_close(m.state, obj)
     m.state.frames.pop()
     if m.endings:
-        # the consumer may have held the generator for this item alone
+        # this item may have been the only reason for which the consumer held the generator
         lifetimes.end_cells(m, kept, value)
     return deliver(m, value, frame.mode)
 
@@ -193,25 +195,25 @@ def _handler_live(frame: Frame) -> int:
 
 
 def _lasts(m: Machine, value: V | None) -> bool:
-    """Might the end of what a dead variable holds show?"""
+    """May it be observable when the value of a dead variable ends?"""
     return isinstance(value, Ref) or (isinstance(value, Dyn) and bool(value.ends))
 
 
 def deliver(m: Machine, value: V, mode: str) -> int:
-    """A yielded value for the consumer."""
+    """Give a yielded value to the consumer."""
     if mode == "delegated":
         m.push(value)
-        return SWITCH  # the consumer's Yield is done again
+        return SWITCH  # the Yield of the consumer is executed again
     return to_caller(m, finish(m, value, "value" if mode in ("for", "send", "end") else mode))
 
 
 def finished_extra(obj: VObj) -> Any:
-    """What stays of a generator that has ended."""
+    """Return the ``extra`` of a generator that has ended."""
     return "finished", obj.extra[1], None, 0, 0, obj.extra[5], False
 
 
 def finished(m: Machine, value: V) -> int | None:
-    """The body returns: StopIteration for the consumer."""
+    """Return from the body: the consumer gets a StopIteration."""
     frame = m.frame
     assert frame.owner is not None
     m.state.heap[frame.owner] = m.state.heap[frame.owner].replace(cells=(), extra=finished_extra(m.state.heap[frame.owner]))
@@ -222,7 +224,7 @@ def finished(m: Machine, value: V) -> int | None:
 
 
 def exhausted(m: Machine, value: V, mode: str) -> int | None:
-    """The iterator of a consumer has come to its end (the consumer's frame is on top)."""
+    """Tell the consumer, whose frame is on top, that its iterator has ended; mode says how."""
     frame = m.frame
     if mode == "for":
         frame.stack.pop()
@@ -242,7 +244,7 @@ def exhausted(m: Machine, value: V, mode: str) -> int | None:
 
 
 def throw(m: Machine, ref: Ref, exception: V, mode: str) -> int | None:
-    """Raise exception where the generator stands (gen_throw)."""
+    """Raise exception in the generator, where it stands (gen_throw)."""
     obj = m.state.heap[ref.aid]
     status = obj.extra[0]
     if status == "running":
@@ -259,7 +261,7 @@ def throw(m: Machine, ref: Ref, exception: V, mode: str) -> int | None:
 
 
 def throw_exit(m: Machine, ref: Ref, mode: str) -> int | None:
-    """A new GeneratorExit: whatever is being handled is its context (gen_close)."""
+    """Throw a new GeneratorExit, whose context is the exception that is being handled (gen_close)."""
     exception = exceptions.new(m, GeneratorExit, [], {})
     handled = m.state.handled
     if not (isinstance(handled, Known) and handled.value is None):
@@ -272,7 +274,7 @@ def _real(m: Machine, handled: V) -> V:
 
 
 def raise_thrown(m: Machine, exception: V) -> int:
-    """A raise of which only the generator's own handlers become the context (gen_send_ex2)."""
+    """Raise a thrown exception: only an exception that the generator itself handles becomes its context (gen_send_ex2)."""
     frame = m.frame
     if frame.owner is not None and frame.code.handling[frame.pc]:
         return m.raise_(exception)
@@ -292,12 +294,12 @@ def raise_thrown(m: Machine, exception: V) -> int:
 
 
 def delegating(frame: Frame) -> bool:
-    """Is the Yield at which frame stands that of a ``yield from``?  Its receiver is then on the stack."""
+    """Does frame stand at the Yield of a ``yield from``? If it does, the receiver is on the stack."""
     return frame.pc > 0 and frame.code.instructions[frame.pc - 1].op == "Send"
 
 
 def delegate(m: Machine, exception: V) -> int | None:
-    """Throw exception into the receiver of the ``yield from`` at which the frame on top stands."""
+    """Throw exception into the receiver of the ``yield from`` at which the top frame stands."""
     receiver = m.resolve(m.frame.stack[-1])
     cls = m.class_of(exception)
     if isinstance(receiver, Ref) and virtual(m, receiver) is not None and cls is not None and not issubclass(cls, GeneratorExit):
@@ -310,7 +312,7 @@ def delegate(m: Machine, exception: V) -> int | None:
 
 
 def _outcome(m: Machine) -> tuple[object, V]:
-    """What a model of delegation says: which of its outcomes it is, and the value that goes with it."""
+    """Pop the result of a traced model of delegation, and return its two parts: which outcome it is, and the value."""
     result = m.pop()
     obj = m.obj(result, "tuple")
     if obj is None:
@@ -336,17 +338,17 @@ def _after_throw(m: Machine) -> int | None:
 
 
 def _end_delegation(m: Machine, value: V) -> int:
-    """The receiver of a ``yield from`` has ended while the frame stood at its Yield."""
+    """End a ``yield from`` whose receiver has ended while the frame stood at its Yield. Return the jump target."""
     m.push(value)
     return int(m.frame.code.instructions[m.frame.pc - 1].arg)
 
 
 def send(m: Machine, done: int) -> int | None:
-    """SEND: receiver and value on the stack."""
+    """SEND: send the value on the stack to the receiver below it. done: the jump target if the receiver ends."""
     value = m.pop()
     receiver = m.resolve(m.frame.stack[-1])
     if m.frame.owner is None:
-        # a real generator delegates to a real one: it shows which (gi_yieldfrom)
+        # a real generator delegates to a real one: its gi_yieldfrom shows which
         m.push(residual_generators.yield_from(m, receiver))
         return done
     if isinstance(receiver, Ref) and virtual(m, receiver) is not None:
@@ -364,7 +366,7 @@ def send(m: Machine, done: int) -> int | None:
 
 
 def _is_forgotten(m: Machine, done: int) -> bool:
-    """Is nobody interested in what the receiver of the ``yield from`` returns?"""
+    """Is the result of the ``yield from`` discarded?"""
     following = m.frame.code.instructions[done : done + 2]
     return [at.op for at in following] == ["EndSend", "Pop"]
 
@@ -392,7 +394,7 @@ AFTER["send_on"] = _after_send
 
 
 def _after_closing(m: Machine) -> int:
-    """A generator has been closed that nobody held any more: the frame goes on where it stood."""
+    """Continue the frame where it stood, after a generator that nobody held any more has been closed."""
     m.pop()
     return m.frame.pc
 

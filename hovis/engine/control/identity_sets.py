@@ -1,8 +1,8 @@
-"""Sets of objects of the trace that are equal to nothing but themselves: kind "objects", the elements are the cells.
+"""Sets of objects of the trace that are equal only to themselves: kind "objects", whose cells are the elements.
 
-CPython iterates over such a set by where the objects lie in memory, which is any order; here it is that in which they were
-added.  It has to stay so: a set that has been iterated over changes no more, and has to be real from the beginning if it is
-to be built after all.
+CPython iterates over such a set by the addresses of the objects, that is, in an arbitrary order; here the order is that in which
+they were added.  This order has to remain: a set that has been iterated over is no longer changed while it is virtual, and if it has
+to be materialized after all, it has to be real from the beginning.
 """
 
 from typing import Any, Final
@@ -14,12 +14,12 @@ from hovis.engine.state.type_lookup import find
 from hovis.engine.state.values import Known, Ref, V
 from hovis.ir.model import Function
 
-#: What is an element: anything else that is hashed by identity would have to be known to be none of these.
+#: Kinds of elements. Of any other object that is hashed by identity it would have to be known that it is none of these elements.
 _ELEMENTS: Final = frozenset({"instance", "function"})
 
 
 def is_element(m: Machine, value: V) -> bool:
-    """Is it an object of the trace, equal to nothing but itself?"""
+    """Is value an object of the trace that is equal only to itself?"""
     if not isinstance(value, Ref):
         return False
     obj = m.state.heap[value.aid]
@@ -27,7 +27,7 @@ def is_element(m: Machine, value: V) -> bool:
 
 
 def holding(m: Machine, items: list[V]) -> VObj | None:
-    """A set of these; None: it is to be a real one."""
+    """Make a set of items; None if it has to be a real one."""
     site = _site(m)
     if site in m.tables.not_virtual or not items or not all(is_element(m, item) for item in items):
         return None
@@ -42,7 +42,7 @@ def holding(m: Machine, items: list[V]) -> VObj | None:
 
 
 def place(m: Machine, cells: tuple[V, ...], value: V) -> int | None:
-    """Where it is among these, -1 if nowhere; None: that is not known."""
+    """Return the index of value in cells, -1 if it is not there, None if that is not known."""
     for at, cell in enumerate(cells):
         same = branches.identical(m, cell, value)
         if same is None:
@@ -57,24 +57,24 @@ def _site(m: Machine) -> Any:
 
 
 def _order(m: Machine, site: Any) -> OfTheTrace:
-    """One object a site, as it is part of the shape."""
+    """Return the `OfTheTrace` of a site: one object per site, because it is part of the shape."""
     found: OfTheTrace = m.tables.answers.setdefault(site, OfTheTrace(site))
     return found
 
 
 def escaped(functions: list[Function]) -> list[Any]:
-    """The sites of sets that were built after they had been iterated over."""
+    """Collect the sites of sets that were materialized after they had been iterated over."""
     return [op.callee.site for function in functions for op in function.ops() if type(op.callee) is OfTheTrace]
 
 
 def changeable(m: Machine, value: V) -> VObj | None:
-    """A set of objects that may be changed."""
+    """Return the set of objects that value is, if it may still be changed; else None."""
     obj = m.obj(value, "objects")
     return obj if obj is not None and obj.node is None and not obj.extra[1] else None
 
 
 def elements(m: Machine, value: V) -> tuple[V, ...] | None:
-    """What is in a set of objects, in the order that is from now on that of the set."""
+    """Return the elements of a set of objects, and fix their order from now on; None if they are not known."""
     obj = m.obj(value, "objects", "set")
     if obj is None or obj.node is not None:
         return None
@@ -88,7 +88,7 @@ def elements(m: Machine, value: V) -> tuple[V, ...] | None:
 
 
 def iterator(m: Machine, value: V, cls: type) -> Ref | None:
-    """An iterator over it."""
+    """Make an iterator over a set of objects; None if its elements are not known."""
     found = elements(m, value)
     if found is None:
         return None

@@ -24,12 +24,12 @@ from hovis.ir.operations import END
 from hovis.lattice import ANY, AbstractValue, Items, Partial, Type, Untested
 from hovis.lattice.inspection import is_a
 
-#: The position of an iterator that has come to its end: it stays there even if its source grows.
+#: The position of an iterator that has reached its end: it stays there even if its source grows.
 EXHAUSTED: Final = sys.maxsize
 
 
 def for_iter(m: Machine, exit: int) -> int | None:
-    """FOR_ITER: the iterator on the stack, the item above it; at the end, neither."""
+    """FOR_ITER: push the next item above the iterator; at the end pop the iterator, and jump to exit."""
     iterator = m.resolve(m.frame.stack[-1])
     if m.tables.unrolled and m.here() in m.tables.unrolled and isinstance(iterator, Ref):
         for position in m.state.heap[iterator.aid].cells:
@@ -38,7 +38,7 @@ def for_iter(m: Machine, exit: int) -> int | None:
 
 
 def step(m: Machine, iterator: V, mode: str, exit: int = -1) -> int | None:
-    """One step.  mode: "for", "send", "value" (next: StopIteration at the end), "end" (END at the end)."""
+    """Advance an iterator by one item. mode: "for", "send", "value" (next: StopIteration at the end), "end" (END at the end)."""
     obj = m.obj(iterator)
     if obj is not None and isinstance(iterator, Ref):
         if obj.kind == "generator":
@@ -62,7 +62,7 @@ def step(m: Machine, iterator: V, mode: str, exit: int = -1) -> int | None:
 
 
 def _step_model(m: Machine, iterator: Ref, mode: str) -> int | None:
-    """A step of an iterator of C code that a stand-in acts for: ``step`` gives END where ``__next__`` raises."""
+    """Advance an iterator of a C class that a stand-in acts for: its ``step`` returns END where ``__next__`` raises StopIteration."""
     acted = models.virtual(m, iterator)
     if acted is None:
         return _step_unknown(m, iterator, mode)
@@ -97,7 +97,7 @@ def _after_step(mode: str) -> Any:
 
 
 def _test_end(m: Machine, item: Dyn, mode: str, told: AbstractValue = ANY) -> int | None:
-    """An unknown item, or END: a branch; told: what an item is (of a tuple, of its parts)."""
+    """Branch on whether an unknown item is END. told: what is known of the items (for a tuple, of its parts)."""
     if item.lost:
         m.mark(item.lost, STRONG)
     more = m.emit(operator.is_not, [item, Known(END)], type=Type(bool), effect=Effect.PURE)
@@ -108,7 +108,9 @@ def _test_end(m: Machine, item: Dyn, mode: str, told: AbstractValue = ANY) -> in
 
 
 def _stop_unless(m: Machine, more: Dyn, mode: str, ended: "Ref | None" = None) -> None:
-    """The chain goes on where there is one more item; where there is none the consumer is told, and ``ended`` is over."""
+    """Branch on more: the chain continues with one more item. On the other side the consumer is told of the end, and the iterator ``ended`` is
+    exhausted.
+    """
     state = m.state
     frame = m.frame
     m.meet(len(state.frames) - 1, frame.pc + 1, _exit_of(m, mode))
@@ -126,7 +128,7 @@ def _exit_of(m: Machine, mode: str) -> int:
 
 
 def _finish_in(m: Machine, state: State, mode: str) -> None:
-    """In a forked state: the iterator has come to its end (no op may be emitted for it)."""
+    """Tell the consumer in a forked state that the iterator has ended (no op may be emitted for it)."""
     frame = state.frames[-1]
     if mode == "for":
         frame.stack.pop()
@@ -138,7 +140,7 @@ def _finish_in(m: Machine, state: State, mode: str) -> None:
 
 
 def _step_unknown(m: Machine, iterator: V, mode: str) -> int | None:
-    """A real iterator of which nothing is known."""
+    """Advance a real iterator of which nothing is known."""
     if mode == "value":
         return call_builtin(m, next, [iterator], {}, mode)
     if mode == "end":
@@ -149,7 +151,7 @@ def _step_unknown(m: Machine, iterator: V, mode: str) -> int | None:
 
 
 def _told(iterator: V) -> AbstractValue:
-    """What the type of an iterator tells of its items."""
+    """Return what the type of an iterator says about its items."""
     return iterator.type.items if isinstance(iterator, Dyn) and isinstance(iterator.type, Items) else ANY
 
 
@@ -163,13 +165,13 @@ def _next(m: Machine, iterator: V) -> Dyn:
 
 
 _TEXT: Final = frozenset({type(iter("")), type(iter("é"))})
-#: Others say that what they step through has changed.
+#: Other iterators raise an exception if the container that they iterate over has changed.
 _NEVER_RAISES: Final = frozenset({*map(type, map(iter, ([], (), b"", bytearray()))), RANGE_ITERATOR, *_TEXT})
 _QUIET: Final = frozenset({*ITERATOR_OF.values(), *VIEW_ITERATORS.values(), RANGE_ITERATOR, *_TEXT})
 
 
 def _open_step(m: Machine, ref: Ref, obj: VObj, source: Dyn, position: V, mode: str) -> int | None:
-    """Of what is of unknown length: an array stays as long as it is, a list may get longer, or shorter (listiter_next)."""
+    """Advance over a source of unknown length: an array keeps its length, a list may get longer or shorter (listiter_next)."""
     if mode == "for" and not m.header():
         return STOP
     grows = m.is_own_list(source)
@@ -191,7 +193,7 @@ def _sequence_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
     if length is None and isinstance(source, Dyn) and is_open(m, source):
         return _open_step(m, ref, obj, source, position, mode)
     if length is None:
-        # the source is not known any more: go on with the real iterator, unless that can be told apart
+        # the source is not known any more: continue with the real iterator, unless the positions can be kept apart
         m.use(position)
         node = m.operand(ref)
         return _step_unknown(m, Dyn(node, Type(obj.cls)), mode)
@@ -222,7 +224,7 @@ def _sequence_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
 
 
 def _let_go(m: Machine, source: V) -> V:
-    """At its end an iterator lets go of what it was over (listiter_next)."""
+    """Return what an iterator holds after its end: an empty source, where it is observable that it releases the real one (listiter_next)."""
     if not m.endings or not isinstance(source, Ref):
         return source
     kind = m.state.heap[source.aid].kind
@@ -252,7 +254,7 @@ def item_at(m: Machine, source: V, at: int, position: V, labels: Labels) -> V:
 
 
 def alike(m: Machine, source: V) -> bool:
-    """Are all elements unknown values of one type, or constants of one plain type (so that none of them can choose)?"""
+    """Are all elements unknown values of one type, or constants of one plain type, which means that no decision depends on which one it is?"""
     if isinstance(source, Dyn):
         return True
     if isinstance(source, Known):
@@ -302,7 +304,7 @@ def _dict_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
     real = m.obj(source, "dict")
     if real is None or not isinstance(position, Known) or not isinstance(size, Known):
         if obj.node is None:
-            # somebody may have changed the dict: the real iterator would say so now
+            # other code may have changed the dict: the real iterator would raise an exception now
             real_one = m.emit(ops.resume_dict_iterator, [source, position, size, Known(obj.extra)], type=Type(obj.cls), effect=Effect.RAISES)
             m.put(ref, m.state.heap[ref.aid].replace(node=real_one.value))
         return _step_unknown(m, Dyn(m.operand(ref), Type(obj.cls)), mode)
@@ -326,7 +328,7 @@ _STEPS: Final = {"sequence_iter": _sequence_step, "range_iter": _range_step, "di
 
 
 def next_(m: Machine, args: list[V], mode: str = "value") -> int | None:
-    """``next(iterator[, default])``."""
+    """``next(iterator[, default])``; None if the iterator is not an object of the trace."""
     iterator = m.resolve(args[0])
     if isinstance(iterator, Ref):
         if len(args) == 1:
@@ -341,7 +343,7 @@ def next_(m: Machine, args: list[V], mode: str = "value") -> int | None:
 
 
 def _may_be_unsure(m: Machine, iterator: Ref) -> bool:
-    """Would a step have to branch (and so could not raise StopIteration by itself)?"""
+    """Would a step have to branch, and therefore be unable to raise StopIteration itself?"""
     obj = m.state.heap[iterator.aid]
     if obj.kind == "range_iter":
         return not all(isinstance(c, Known) for c in obj.cells[:2])

@@ -1,4 +1,4 @@
-"""Iterators: what ``iter(x)`` gives (CPython: PyObject_GetIter)."""
+"""Iterators: the results of ``iter(x)`` (CPython: PyObject_GetIter)."""
 
 from typing import Any, Final
 
@@ -73,12 +73,12 @@ def get_iter(m: Machine, value: V, mode: str = "value") -> int | None:
 
 
 def is_open(m: Machine, value: Dyn) -> bool:
-    """Is it gone through by positions, however long it is?"""
+    """Is value iterated over by position, whether or not its length is known?"""
     return bool(isinstance(value.type, Array) and value.type.rank) or m.is_own_list(value)
 
 
 def iter_instance(m: Machine, value: V, mode: str) -> Any:
-    """By ``__iter__``, else by ``__getitem__`` (PyObject_GetIter)."""
+    """Get an iterator by ``__iter__``, else by ``__getitem__`` (PyObject_GetIter)."""
     found = models.special(m, value, "__iter__")
     cls = models.written_class(m, value)
     if cls is None:
@@ -99,12 +99,12 @@ def _steps(step: V) -> bool:
 
 
 def sequence_iterator(m: Machine, source: V, cls: type) -> Ref:
-    """An iterator by position over what can be indexed."""
+    """Make an iterator by position over a source that can be indexed."""
     return m.new(VObj("sequence_iter", cls, (source, Known(0))))
 
 
 def dict_iterator(m: Machine, source: Ref, view: str) -> Ref:
-    """An iterator over the keys, values or items of a dict of this trace."""
+    """Make an iterator over the keys, values or items of a dict of this trace."""
     size = len(m.state.heap[source.aid].cells)
     return m.new(VObj("dict_iter", VIEW_ITERATORS[view], (source, Known(0), Known(size)), extra=view))
 
@@ -127,6 +127,6 @@ def _iter_known(m: Machine, value: Known) -> V | None:
     if isinstance(held, range):
         return m.new(VObj("range_iter", RANGE_ITERATOR, tuple(Known(x, value.labels) for x in (held.start, held.stop, held.step))))
     if kind in (dict, set, frozenset) and m.environment.static(value):
-        # what escapes is an iterator over the container itself
+        # if it escapes, the real iterator is one over the container itself
         return m.new(VObj("sequence_iter", ITERATOR_OF[kind], (Known(tuple(held), value.labels), Known(0)), extra=held))
     return None

@@ -14,7 +14,7 @@ from hovis.ir.model import Effect
 from hovis.lattice import Type
 from hovis.lattice.inspection import is_a
 
-#: Flags of classes that patterns go by (CPython: Py_TPFLAGS_SEQUENCE, Py_TPFLAGS_MAPPING, _Py_TPFLAGS_MATCH_SELF).
+#: Flags of classes that decide whether a pattern matches (CPython: Py_TPFLAGS_SEQUENCE, Py_TPFLAGS_MAPPING, _Py_TPFLAGS_MATCH_SELF).
 _SEQUENCE: Final = 1 << 5
 _MAPPING: Final = 1 << 6
 _MATCH_SELF: Final = 1 << 22
@@ -46,7 +46,7 @@ def _collection(m: Machine, kind: str) -> int | None:
 
 
 def _class(m: Machine, subject: V, cls: V, count: int, names: V) -> int | None:
-    """``case C(a, b, x=c)``: the attributes by name, in order; what is wrong with the pattern shows where CPython gets there."""
+    """Match ``case C(a, b, x=c)``: get the attributes by name, in order. An error in the pattern is raised where CPython raises it."""
     wanted = _attributes(cls, count, names)
     if wanted is None:
         return finish(m, m.emit(ops.match_class, [subject, cls, Known(count), names]), "value")
@@ -55,7 +55,9 @@ def _class(m: Machine, subject: V, cls: V, count: int, names: V) -> int | None:
 
 
 def _attributes(cls: V, count: int, names: V) -> tuple[bool, tuple[str, ...], str | None] | None:
-    """Does the first pattern take the subject itself, which attributes are read, and what is wrong behind them; None: not known."""
+    """Return whether the first sub-pattern takes the subject itself, which attributes are read, and the error message behind them; None if not
+    known.
+    """
     if not isinstance(cls, Known) or not is_a(cls.value, type) or not isinstance(names, Known):
         return None
     kind, named = cls.value, names.value
@@ -77,7 +79,7 @@ def _attributes(cls: V, count: int, names: V) -> tuple[bool, tuple[str, ...], st
 
 
 def _distinct(kind: type, positional: tuple[Any, ...], named: Any) -> tuple[tuple[str, ...], str | None]:
-    """The names up to the first that is none, or stands there twice; and the complaint."""
+    """Return the names before the first one that is not a string or is a duplicate, and the error message for this one."""
     read: list[str] = []
     for k, name in enumerate((*positional, *named)):
         if k < len(positional) and type(name) is not str:
@@ -92,7 +94,7 @@ def _distinct(kind: type, positional: tuple[Any, ...], named: Any) -> tuple[tupl
 
 
 def _keys(m: Machine, subject: V, keys: V) -> int | None:
-    """``case {k: v}``: the values, or None if one is missing."""
+    """Match ``case {k: v}``: push the values, or None if a key is missing."""
     cls = m.class_of(subject)
     if cls is dict and not isinstance(subject, Dyn) and isinstance(keys, Known):
         found = _in_dict(m, subject, keys)

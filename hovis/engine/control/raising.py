@@ -22,7 +22,7 @@ def raise_statement(m: Machine, args: list[V]) -> int | None:
         return _bare(m)
     exception = m.resolve(args[0])
     if isinstance(exception, Known) and is_a(exception.value, type) and issubclass(exception.value, BaseException):
-        # a class is called first; what that gives is raised by the second half
+        # a class is called first; `_after_class` raises the result
         m.push(args[1] if len(args) > 1 else Known(_NOTHING))
         return m.call(exception, [], {}, "raise")
     return _raise_instance(m, exception, args[1] if len(args) > 1 else None)
@@ -55,7 +55,7 @@ def _raise_instance(m: Machine, exception: V, cause: V | None) -> int | None:
         return m.raise_(exception)
     if cls is not None and not issubclass(cls, type):
         return m.raise_new(TypeError, "exceptions must derive from BaseException")
-    # it may be a class, or no exception at all: the real statement knows
+    # it may be a class, or no exception at all: this is decided by the real statement, at run time
     m.emit(ops.raise_now, [exception])
     return m.unreachable()
 
@@ -76,7 +76,9 @@ def _bare(m: Machine) -> int | None:
 
 
 def give_up(m: Machine, what: str) -> int:
-    """The code at hand uses something that is not traced: its call stays a call."""
+    """Leave the call of the current function in the residual, because its code uses something that is not traced. Raise GiveUp for the traced
+    function itself, else Restart.
+    """
     why = f"it uses {what}, which is not traced"
     if len(m.state.frames) == 1:
         raise GiveUp(why)
@@ -88,7 +90,7 @@ def give_up(m: Machine, what: str) -> int:
 
 
 def match(m: Machine) -> int | None:
-    """``except classes``: exc classes → exc bool."""
+    """``except classes`` (stack: exc classes → exc bool): test whether exc matches."""
     classes = m.resolve(m.pop())
     exception = m.frame.stack[-1]
     cls = m.class_of(exception)
@@ -110,7 +112,7 @@ def match(m: Machine) -> int | None:
 
 
 def known_classes(m: Machine, classes: V) -> Any:
-    """The class or the tuple of classes of an except clause, if they are known to be exception classes."""
+    """Return the class, or the tuple of classes, of an except clause; None unless they are known to be exception classes."""
     if isinstance(classes, Ref):
         obj = m.obj(classes, "tuple")
         items = obj.cells if obj is not None and obj.cls is tuple else None
@@ -129,7 +131,7 @@ def known_classes(m: Machine, classes: V) -> Any:
 
 
 def with_enter(m: Machine) -> int | None:
-    """BEFORE_WITH: cm → exit, result of enter."""
+    """BEFORE_WITH: enter a context manager (stack: cm → exit, result of enter)."""
     manager = m.resolve(m.pop())
     cls = m.class_of(manager)
     if cls is not None:
@@ -149,7 +151,7 @@ def with_enter(m: Machine) -> int | None:
 
 
 def _bound(m: Machine, manager: V, cls: type, raw: Any) -> V | None:
-    """A special method of the class, bound (_PyObject_LookupSpecial); None: only the real one knows."""
+    """Bind a special method of the class to manager (_PyObject_LookupSpecial); None if only the real descriptor can do that."""
     if is_a(raw, FUNCTION | types.MethodDescriptorType | types.WrapperDescriptorType):
         return m.new(VObj("method", bound_class(raw), (Known(raw), manager)))
     if is_a(raw, staticmethod):
@@ -160,7 +162,7 @@ def _bound(m: Machine, manager: V, cls: type, raw: Any) -> V | None:
 
 
 def with_exit(m: Machine) -> int | None:
-    """WITH_EXCEPT_START: exit lasti prev exc → … result."""
+    """WITH_EXCEPT_START: call exit with the exception (stack: exit lasti prev exc → … result)."""
     stack = m.frame.stack
     leave, exception = stack[-4], stack[-1]
     cls = m.class_of(exception)

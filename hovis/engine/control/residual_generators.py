@@ -1,8 +1,9 @@
-"""Residual generator functions: what becomes of a generator that leaves the traced code.
+"""Residual generator functions: the form that a generator takes when it leaves the traced code.
 
-It is a call of a Function that yields, specialised from the very state of the generator.  What only the generator
-holds crosses into it part by part and stays virtual there; everything else is real.  One that had begun stands at its
-Yield: the residual yields once more, for nobody, when it is made, so that what is sent or thrown next arrives there.
+It is a call of a Function that yields, specialized from the current state of the generator.  Objects that only the generator
+holds are passed to it as their parts and stay virtual there; all other objects are real.  A generator that had begun stands at
+its Yield: the residual generator executes this Yield once more when it is made (the yielded value is dropped), so that the next
+value or exception that is sent or thrown arrives there.
 """
 
 from collections.abc import Iterable
@@ -28,7 +29,7 @@ BEGUN: Final = "begun"
 
 
 def build(m: Machine, aid: int) -> Operand:
-    """The real generator that goes on where the virtual one stands."""
+    """Build the real generator that continues where the virtual one stands."""
     obj = m.state.heap[aid]
     status, code, namespace, pc, count, site, decided = obj.extra
     if status == "running" or m.resolving or m.is_model(code):
@@ -40,7 +41,7 @@ def build(m: Machine, aid: int) -> Operand:
     frame.pc = pc if status == "new" else pc - 1
     frame.decided = decided
     if aid in m.building:
-        # something real that it holds holds the generator itself
+        # a real object that the generator holds refers to the generator itself
         raise NotMaterializable(site)
     m.building.add(aid)
     try:
@@ -58,19 +59,19 @@ def build(m: Machine, aid: int) -> Operand:
 
 
 def _rename(m: Machine, made: Op, code: Code) -> None:
-    """A generator that has been given other names than its function has."""
+    """Emit the renaming of a generator that has other names than its function."""
     for name, was, now in (("__name__", code.name, code.given_name), ("__qualname__", code.qualname, code.given_qualname)):
         if was != now:
             m.block.ops.append(Op(setattr, (made, Const(name), Const(now)), (), Type(type(None)), None, Effect.WRITES, m.location()))
 
 
 def _call(m: Machine, frame: Frame, heap: dict[int, VObj]) -> Op:
-    """A call of the Function whose body begins with frame."""
+    """Emit a call of the Function whose body begins with frame."""
     code = frame.code
     world = m.state.world if m.environment.frozen else max(m.state.world, 1)
     state = State([frame], heap, NONE, world, tuple(aid for aid in m.state.classes if aid in heap), m.state.untold)
     site = (m.tables.contexts["generator", code], frame.pc, state.beliefs())
-    # of hovis's own interpreter nobody sees a frame: what it runs is called as that is
+    # frames of an interpreter that belongs to hovis are not visible: the Function is named as the program that it runs
     name, qualname = (code.given_name, code.given_qualname) if m.interprets(code) else (code.name, code.qualname)
     place = Location(code.filename, code.first_line, None, None, None, qualname, code.first_line)
     entry = m.arrive(site, state, Function(name, [], place, is_generator=True))
@@ -85,11 +86,11 @@ def _call(m: Machine, frame: Frame, heap: dict[int, VObj]) -> Op:
     return op
 
 
-# ------------------------------------------------------------------------------------------------- what crosses
+# ------------------------------------------------------------------------------------------------- objects passed to the residual generator
 
 
 def _cross(m: Machine, aid: int, frame: Frame) -> dict[int, VObj]:
-    """The heap of the residual: frame's values are changed to those that it may hold."""
+    """Make the heap of the residual generator; the values of frame are replaced by those that it may hold."""
     values: list[V | None] = [*frame.locals, *frame.stack]
     outside = _held_elsewhere(m, aid)
     crossing: set[int] = set()
@@ -110,7 +111,7 @@ def _cross(m: Machine, aid: int, frame: Frame) -> dict[int, VObj]:
     for at in crossing:
         obj = m.state.heap[at]
         cells = tuple(_across(m, c, crossing) for c in obj.cells)
-        # time will have passed when the body runs: what the caller passed may have been changed by then
+        # when the body runs, later, the objects that the caller passed may have been changed
         heap[at] = obj.replace(cells=cells, forgotten="suspect" if obj.argument and not obj.immutable else obj.forgotten)
     return heap
 
@@ -128,7 +129,7 @@ def _crosses(obj: VObj, outside: bool) -> bool:
 
 
 def _across(m: Machine, value: V, crossing: set[int]) -> V:
-    """value as the residual may hold it."""
+    """Return value as the residual generator may hold it: an object that is not in crossing is materialized."""
     if isinstance(value, Ref) and value.aid not in crossing:
         node = m.operand(value)
         return Dyn(node, Type(m.state.heap[value.aid].cls)) if not isinstance(node, Const) else Known(node.value)
@@ -136,7 +137,7 @@ def _across(m: Machine, value: V, crossing: set[int]) -> V:
 
 
 def _held_elsewhere(m: Machine, aid: int) -> set[int]:
-    """What can be reached without going through the generator."""
+    """Find the objects that can be reached without going through the generator."""
     if m.pinned is None:
         return set(m.state.heap)
     heap = {at: obj for at, obj in m.state.heap.items() if at != aid}
@@ -145,7 +146,7 @@ def _held_elsewhere(m: Machine, aid: int) -> set[int]:
 
 
 def _roots(state: State) -> Iterable[V]:
-    """What the frames hold and may still use."""
+    """Yield the values that the frames hold and may still use."""
     yield state.handled
     last = len(state.frames) - 1
     for depth, frame in enumerate(state.frames):
@@ -162,7 +163,9 @@ def _roots(state: State) -> Iterable[V]:
 
 
 def handle_again(m: Machine, positions: tuple[int, ...]) -> None:
-    """The frame on top goes on in open handlers; until now what the innermost handles has lain in the place of the outermost."""
+    """Enter the open handlers of the top frame again. Until now the exception of the innermost one was kept in the stack position of the
+    outermost one.
+    """
     if not positions:
         return
     stack = m.frame.stack
@@ -173,7 +176,7 @@ def handle_again(m: Machine, positions: tuple[int, ...]) -> None:
 
 
 def yielded(m: Machine) -> int | None:
-    """Yield, in the body of a residual generator function: anything may have happened when it goes on."""
+    """Yield in the body of a residual generator function: an opaque call, since anything may happen before the body continues."""
     _begin(m)
     value = m.pop()
     m.push(opaque(m, ops.yield_, [value]))
@@ -181,7 +184,7 @@ def yielded(m: Machine) -> int | None:
 
 
 def _begin(m: Machine) -> None:
-    """The body begins at a Yield: what was handled there is being handled again."""
+    """Begin the body at a Yield: the exceptions that were handled there are handled again."""
     frame = m.frame
     if frame.mode == BEGUN:
         frame.mode = "value"
@@ -189,13 +192,13 @@ def _begin(m: Machine) -> None:
 
 
 def yield_rest(m: Machine) -> Dyn:
-    """The rest of a ``yield from``, at whose Yield the body begins."""
+    """Emit the rest of a ``yield from``, at whose Yield the body begins."""
     _begin(m)
     m.pop()
     return opaque(m, ops.yield_rest, [m.resolve(m.frame.stack[-1])])
 
 
 def yield_from(m: Machine, receiver: V) -> Dyn:
-    """A whole ``yield from``."""
+    """Emit a whole ``yield from``."""
     return opaque(m, ops.yield_from, [receiver])
 

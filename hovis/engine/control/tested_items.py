@@ -1,8 +1,8 @@
-"""Items of whose classes something is told: where the program goes by the class of one, the residual looks at it.
+"""Items whose classes are declared but not yet tested: where the program depends on the class of one, the residual tests it.
 
-So nothing has to be looked at on entry, and nobody can change what is relied on.  On the side where the item is of another
-class nothing is told any more (``State.untold``): what follows has a copy of its own there, which looks at no item.
-Where knowing the class would spare nothing, no item is looked at.
+So no item has to be tested on entry, and no other code can invalidate a class that is relied on.  If an item is of another
+class, the declarations are not relied on any more (``State.untold``): the rest of the code has a separate copy for that case,
+which tests no item.  Where knowledge of the class would save nothing, no item is tested.
 """
 
 import operator
@@ -18,11 +18,11 @@ from hovis.lattice import AbstractValue, Items, Type, Union, Untested
 if TYPE_CHECKING:
     from hovis.engine.worklist import Engine
 
-#: Builtins that only ask for a class; with it known there is nothing left of them.
+#: Builtins that only ask for a class; if it is known, nothing of the call is left.
 _ASKING: Final = (isinstance, type)
-#: Instructions that go through a container, or take something out of it.
+#: Instructions that iterate over a container, or take an item out of it.
 _TAKING: Final = frozenset({"GetIter", "GetItem", "Unpack", "UnpackEx"})
-#: Other instructions that go by the class of what they take; on an object of whatever class they may do anything.
+#: Instructions that depend on the class of an operand; if it is unknown, they may have any effect.
 _BY_CLASS: Final = frozenset({
     "Unary", "ToBool", "Binary", "Inplace", "Compare", "Contains", "SetItem", "DelItem", "Convert", "Format", "ForIter", "WithEnter", "GetLen",
     "GetAttr", "GetMethod", "SetAttr", "DelAttr", *_TAKING,
@@ -30,7 +30,7 @@ _BY_CLASS: Final = frozenset({
 
 
 def is_told(kind: AbstractValue) -> bool:
-    """Does a type tell of items that nobody has looked at?"""
+    """Does a type declare the classes of items that have not been tested?"""
     return any(isinstance(one, Items) and one.is_untested() for one in _members(kind))
 
 
@@ -39,7 +39,7 @@ def _members(kind: AbstractValue) -> "tuple[AbstractValue, ...] | frozenset[Abst
 
 
 def look(m: "Engine", frame: Frame, popped: int) -> None:
-    """Before an instruction that goes by the classes of items: is each of the class that was told?"""
+    """Before an instruction that depends on the classes of items: emit a test that each is of the declared class."""
     taken = frame.stack[-popped:]
     for at, value in enumerate(taken):
         if isinstance(value, Dyn) and isinstance(value.type, Untested) and _matters(m, frame, taken, at, value.type.kind):
@@ -47,7 +47,7 @@ def look(m: "Engine", frame: Frame, popped: int) -> None:
 
 
 def _matters(m: "Engine", frame: Frame, taken: list[V], at: int, kind: AbstractValue) -> bool:
-    """Would it spare something to know the class of one of the values that an instruction takes?"""
+    """Does it save work to know the class of the value at position at, of those that an instruction takes?"""
     instruction = frame.code.instructions[frame.pc]
     op, callee = instruction.op, taken[0]
     if op == "Match":
@@ -65,9 +65,9 @@ def _matters(m: "Engine", frame: Frame, taken: list[V], at: int, kind: AbstractV
 
 
 def _look_at(m: "Engine", value: V) -> None:
-    """One class after the other."""
+    """Test one declared class of value; a Union of classes is tested one class after the other."""
     if not isinstance(value, Dyn) or not isinstance(value.type, Untested):
-        return   # it stands on the stack twice
+        return   # the value is on the stack twice, and has been tested already
     first, *rest = sorted(_members(value.type.kind), key=repr)
     assert isinstance(first, Type)
     cls = m.emit(type, [value], effect=Effect.PURE)

@@ -1,4 +1,4 @@
-"""Unpacking: the items of an iterable one by one, where these are known (CPython: UNPACK_SEQUENCE, UNPACK_EX)."""
+"""Unpacking of an iterable into its items, where these are known (CPython: UNPACK_SEQUENCE, UNPACK_EX)."""
 
 import operator
 from typing import Any, Final
@@ -17,14 +17,14 @@ from hovis.ir.model import Effect
 from hovis.lattice import ANY, Array, Const, Partial, Type
 from hovis.lattice.inspection import is_a
 
-#: An iterator that is unpacked into more names is not followed.
+#: The most names into which a generator or the like is unpacked by tracing its steps.
 MOST_NAMES: Final = 16
-#: An array of more rows is not unpacked one by one.
+#: The most rows of an array that is unpacked row by row.
 MOST_ROWS: Final = 64
 
 
 def known_items(m: Machine, value: V) -> list[V] | None:
-    """The items of an iterable whose items are known, one by one."""
+    """Return the items of an iterable, or None if they are not known one by one."""
     value = m.resolve(value)
     value = builtin_payload.plain(m, value, ("__iter__",)) or value
     if isinstance(value, Ref):
@@ -57,7 +57,7 @@ def known_items(m: Machine, value: V) -> list[V] | None:
 
 
 def items_in_sight(m: Machine, value: V) -> list[V] | None:
-    """The same, or for back ends that compile the rows of an array, if there are few."""
+    """Return the `known_items`; for back ends that compile, also the rows of an array, if there are few. Else None."""
     items = known_items(m, value)
     return _rows(m, m.resolve(value), None) if items is None and m.known_sizes else items
 
@@ -78,7 +78,7 @@ def _viewed(m: Machine, obj: VObj, labels: Labels) -> list[V] | None:
 
 
 def unpack(m: Machine, value: V, before: int, after: int) -> int | None:
-    """UNPACK_SEQUENCE (after < 0) and UNPACK_EX."""
+    """UNPACK_SEQUENCE (after < 0) and UNPACK_EX: push the items of value."""
     items = known_items(m, value)
     if items is None:
         items = _rows(m, m.resolve(value), before if after < 0 else None)
@@ -102,7 +102,7 @@ def unpack(m: Machine, value: V, before: int, after: int) -> int | None:
     args = [value, Known(before)] if after < 0 else [value, Known(before), Known(after)]
     if effect is Effect.OPAQUE:
         whole_tuple = opaque(m, fn, args)
-        # what is taken out of something that may end may end with it
+        # the items of an object whose end is observable may end with it
         whole_tuple = Dyn(whole_tuple.value, Type(tuple), ends=value.ends if isinstance(value, Dyn) else 0)
         whole_tuple.value.type = Type(tuple)  # type: ignore[union-attr]
     else:
@@ -119,7 +119,7 @@ def unpack(m: Machine, value: V, before: int, after: int) -> int | None:
 
 
 def _kind_of_rows(m: Machine, value: V) -> Any:
-    """The type of each row of an array, of which it is not known how many there are."""
+    """Return the type of the rows of an array with an unknown number of rows; None if it is not known."""
     if not isinstance(value, Dyn) or not isinstance(value.type, Array):
         return None
     rule = m.library.rule(operator.getitem)
@@ -139,7 +139,7 @@ def _after_unpacking(count: int) -> Any:
 
 
 def _rows(m: Machine, value: V, wanted: int | None) -> list[V] | None:
-    """The rows of an array that is unpacked, if there are just so many, and few."""
+    """Return the rows of an array to unpack, if there are few, and as many as wanted (None: any number); else None."""
     count = length_of(m, value) if isinstance(value, Dyn) and isinstance(value.type, Array) else None
     return None if count is None or count > MOST_ROWS or wanted not in (None, count) else [item_at(m, value, k, Known(k), 0) for k in range(count)]
 

@@ -1,1 +1,1 @@
-"""Entries, the specialized blocks under construction: by which keys they are told apart, and where what is in a key came from."""
+"""Entries, the specialized blocks under construction: their keys, and the origin of the constants in a key."""

@@ -12,7 +12,7 @@ from hovis.lattice import BOTTOM, AbstractValue
 
 
 class Entry:
-    """A specialised block under construction; for functions also what is known of its result."""
+    """A specialized block under construction; for a function, also what is known of its result."""
 
     __slots__ = (
         "all_reads", "base", "block", "call_tails", "callers", "calls", "choices", "depends", "effect", "evaluated", "exits", "folded", "function", "heads",
@@ -24,7 +24,7 @@ class Entry:
         self.key = key
         self.state = State([], {})
         self.params: dict[int, Param] = {}
-        #: the label of the slot with path 0; those of the others follow
+        #: the label of the slot with path 0, to which the path of a slot is added for its label; 0 if none was needed yet
         self.base = 0
         self.depends: dict[int, Labels] = {}
         self.marked: dict[int, int] = {}
@@ -33,30 +33,30 @@ class Entry:
         self.exits: list[tuple[Edge, Entry, State]] = []
         self.calls: list[tuple[Op, Entry, State]] = []
         self.number = 0
-        #: what is relied upon of the environment before the residual looks again, and what at each exit and call was last
+        #: the reads of the environment relied upon before the first look in this entry, and those since the last look before each exit and call
         self.reads: set[Any] = set()
         self.tails: list[set[Any]] = []
         self.call_tails: list[set[Any]] = []
-        #: what was read of the environment; of that, what might tell a loop to end; and the branches that were decided (see environment_loops)
+        #: all reads of the environment; those that might tell a loop to end; and the branches that were decided (see environment_loops)
         self.all_reads: set[Any] = set()
         self.told: set[Any] = set()
         self.folded: dict[Any, Any] = {}
-        #: how often it goes past the heads of loops, by the context and the head
+        #: the number of times that the chain passes each loop header, by context and pc
         self.heads: dict[tuple[int, int], int] = {}
-        #: heads of loops to which it has jumped back without looking for signals
+        #: loop headers to which the chain has jumped back without a poll for signals
         self.passed: set[tuple[int, int]] = set()
         self.queued = False
         self.evaluated = False
-        #: are the parameters of its block fixed?
+        #: are the parameters of the block fixed?
         self.sealed = False
         self.function = function
         self.result: AbstractValue = BOTTOM
         self.effect = Effect.PURE
         self.callers: set[Entry] = set()
-        #: START: parameters that are one of a few constants
+        #: of START: the parameters that are one of a few constants, each with these constants
         self.choices: tuple[tuple[int, tuple[object, ...]], ...] = ()
 
     @property
     def begins_function(self) -> bool:
-        """Does a residual function begin here, or a generator, but START?  Its body stands in the context of the key that it has had when it was made."""
+        """Does a residual function or generator other than START begin here? Its body has the context of the key with which the entry was made."""
         return self.function is not None and self.site[0] != "start"

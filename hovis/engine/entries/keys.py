@@ -1,4 +1,4 @@
-"""The keys of entries, and the slots that belong into them.
+"""Specialization keys of entries, and the slots that belong to them.
 
 A key holds the constants that the program was seen to need; everything else is joined (:mod:`hovis.engine.merge.merging`).
 """
@@ -18,56 +18,56 @@ from hovis.lattice.constants import LARGE, constant_key
 
 NOTHING: Mapping[Any, Any] = {}
 
-#: A label is the number of an entry, and so many bits for the path of a slot.
+#: A label consists of the number of an entry and, in its lowest SHIFT bits, the path of a slot.
 SHIFT: Final = 32
 PATHS: Final = (1 << SHIFT) - 1
 
 
 class Keys:
-    """The entries by their keys, and where what is in a key came from."""
+    """The entries by their keys, and the origin of the constants in a key."""
 
     def __init__(self, tables: Tables, effort: Effort) -> None:
         self.tables, self.effort = tables, effort
         self.entries: dict[Any, dict[Any, Entry]] = {}
-        #: by label, see ``label``
+        #: the entries by the number in their labels, counted from 1 (see ``label``)
         self.label_owner: list[Entry] = []
-        #: the slots that make up the keys of a site, as long as no table has changed
+        #: cache: the slots that make up the keys of a site, until a table changes
         self.wanted: dict[Any, list[int]] = {}
-        #: by site: the keys that are equal in what chooses, and those that are equal in their constants; as long as that
+        #: cache, by site: the keys, grouped by the slots in them that decide something, and grouped by the constants among these; until a table changes
         self.crowds: dict[Any, tuple[dict[Any, list[Any]], dict[Any, list[Any]]]] = {}
-        #: slots that are not known anywhere by the time their values choose
+        #: cache: the slots that are forced to be unknown at some site although their values decide something
         self.final: set[int] | None = None
         self._large: dict[int, tuple[object, Any]] = {}
         self._numbers: dict[Any, int] = {}
-        #: where the trace begins
+        #: the entry where the trace begins
         self.start = Entry(("start", 0), ())
 
     def restart(self) -> None:
-        """A table has changed: what was found in the tables is found afresh."""
+        """Clear what was computed from the tables, because a table has changed."""
         self.wanted.clear()
         self.crowds.clear()
         self.final = None
 
     def clear(self) -> None:
-        """Begin afresh, without an entry."""
+        """Drop all entries."""
         self.entries, self.label_owner = {}, []
         self.crowds.clear()
 
     def all(self) -> list[Entry]:
-        """The entries of all sites."""
+        """Return the entries of all sites."""
         return [entry for table in self.entries.values() for entry in table.values()]
 
     # --------------------------------------------------------------------------------------------- keys
 
     def key_of(self, site: Any, state: State) -> Any:
-        """What of state the program was seen to need at this site."""
+        """Compute the key of state at this site: the parts of state that the program was seen to need there."""
         wanted = self.wanted_at(site)
-        # walking to slots that lie deep is work, too
+        # finding slots that are deeply nested costs time as well
         self.effort.steps += len(wanted) * 2
         return tuple([(path, part) for path in wanted if (part := self.key_part(state, self.value_at(state, path))) is not None])
 
     def wanted_at(self, site: Any) -> Sequence[int]:
-        """The slots that make up the keys of a site."""
+        """Return the slots that make up the keys of a site."""
         wanted = self.wanted.get(site)
         if wanted is None:
             if self.tables.coarse:
@@ -77,7 +77,7 @@ class Keys:
         return wanted
 
     def key_part(self, state: State, value: V | None) -> Any:
-        """What a key holds of a value: the constant, the shape of an object, nothing of what is unknown."""
+        """Return the part of a key for a value: the constant, the shape of an object, None for an unknown value."""
         if isinstance(value, Known):
             return self._large_key(value.value) if type(value.value) is tuple and len(value.value) >= LARGE else constant_key(value.value)
         if isinstance(value, Ref):
@@ -85,14 +85,14 @@ class Keys:
         return None
 
     def _large_key(self, value: tuple[Any, ...]) -> Any:
-        """The key of a tuple that is so large that to look at it again and again would cost too much."""
+        """Return a short key for a tuple that is too large to be compared again and again."""
         found = self._large.get(id(value))
         if found is None:
             found = self._large[id(value)] = value, ("tuple", self._numbers.setdefault(constant_key(value), len(self._numbers)))
         return found[1]
 
     def value_at(self, state: State, path: int) -> V | None:
-        """The value of state at a path, None if it leads nowhere."""
+        """Return the value of state at a path, or None if there is none."""
         part = self.tables.paths.parts[path]
         if part == "handled":
             return state.handled
@@ -117,7 +117,9 @@ class Keys:
         return obj.cells[step] if step < len(obj.cells) else None
 
     def rekey(self, site: Any, path: int) -> bool:
-        """A slot of a site is used from now on: its entries get new keys.  False: two of them the same."""
+        """Give the entries of a site new keys, because a slot is used from now on. False if that is not possible: two would have the same key,
+        or a function would change its key.
+        """
         self.wanted.pop(site, None)
         self.crowds.pop(site, None)
         table = self.entries.get(site)
@@ -128,7 +130,7 @@ class Keys:
                 rest = [x for x in entry.key if x[0] != path]
                 keyed[tuple(sorted([*rest, (path, part)], key=itemgetter(0)) if part is not None else rest)] = entry
             if len(keyed) < len(table) or any(entry.begins_function and entry.key != key for key, entry in keyed.items()):
-                return False      # with the table as it was: all of them are discarded
+                return False      # the table is left as it was: the caller has all its entries discarded
             table.clear()
             for key, entry in keyed.items():
                 entry.key = key
@@ -136,7 +138,7 @@ class Keys:
         return True
 
     def outdated(self, site: Any) -> list[Entry]:
-        """The slots that make up the keys of a site are others now: the entries that do not fit.  The rest gets its new keys."""
+        """Return the entries of a site that do not fit any more, because other slots make up its keys now. The rest get their new keys."""
         table = self.entries.get(site, {})
         forced = [path for path, strength in self.tables.forced.get(site, NOTHING).items() if strength == STRONG or (site, path) in self.tables.counted]
         groups: dict[Any, list[Entry]] = {}
@@ -160,18 +162,20 @@ class Keys:
     # --------------------------------------------------------------------------------------------- used slots
 
     def label(self, entry: Entry, path: int) -> int:
-        """The label of a slot of an entry: which entry it is, and the path."""
+        """Return the label of a slot of an entry: the number of the entry, and the path."""
         if not entry.base:
             self.label_owner.append(entry)
             entry.base = len(self.label_owner) << SHIFT
         return entry.base + path
 
     def mark(self, labels: Labels | None, strength: int = STRONG) -> None:
-        """Slots with these labels, and those that they were computed from, belong into keys."""
+        """Make the slots with these labels, and those that they were computed from, parts of keys. Raise Restart or Promote if something has to
+        be traced again for that.
+        """
         if not labels:
             return
         if type(labels) is int and self.label_owner[(labels >> SHIFT) - 1].marked.get(labels & PATHS, 0) >= strength:
-            return    # most often it has been said before
+            return    # the most frequent case: the slot has been marked before
         todo = list(each(labels))
         again: dict[Any, None] = {}
         promoted: list[tuple[int, ...]] = []
@@ -205,7 +209,7 @@ class Keys:
                 again[entry.site] = None
             if path not in forced and used[path] > kept_out:
                 if path in entry.joined and (root := wound(self.tables.paths.parts, path)) is not None:
-                    # what is built in a loop has as many parts as there are rounds
+                    # a structure that is built in a loop has as many parts as there are iterations
                     forced[root] = used[root] = STRONG
                     again[entry.site] = None
                 elif path in entry.joined or (fresh and entry.site not in again and not self.rekey(entry.site, path)):
@@ -217,9 +221,10 @@ class Keys:
             raise Restart("split", *again)
 
     def counts(self, evaluated: Entry, value: Known) -> None:
-        """A slot of the entry that is being evaluated counts the rounds of a loop without a known end.
+        """Force the slot of the entry evaluated from which value was computed to be unknown (Restart), because it counts the iterations of a
+        loop with an unknown trip count.
 
-        It would have more values than are worth telling apart: it is only known where it chooses.
+        It would have more values than are worth keeping apart: it stays known only if its value decides something.
         """
         for label in each(value.labels):
             entry, path = self.label_owner[(label >> SHIFT) - 1], label & PATHS
@@ -230,18 +235,18 @@ class Keys:
                 raise Restart("force", entry.site)
 
     def only_counts(self, value: V | None) -> bool:
-        """Is value a constant that was computed from others, none of which has chosen or been tested?"""
+        """Is value a constant computed from others, none of which has decided anything or been tested?"""
         if type(value) is not Known or not value.labels:
             return False
         return all(self.label_owner[(label >> SHIFT) - 1].marked.get(label & PATHS, 0) <= WEAK for label in each(value.labels))
 
     def _place(self, path: int) -> tuple[int, ...]:
-        """Where in the arguments a slot of START is."""
+        """Return the place of a slot of START in the arguments: the position of a parameter, and the indices below it."""
         part = self.tables.paths.parts[path]
         return (part[2],) if len(part) == 3 else (*self._place(part[0]), place_of(part[1]))
 
     def depend(self, entry: Entry, path: int, labels: Labels) -> None:
-        """What arrives in a slot was computed from these."""
+        """Record that the value that arrives in a slot was computed from these labels."""
         known = entry.depends.get(path, NO_LABELS)
         if not within(labels, known):
             entry.depends[path] = together(known, labels)
@@ -251,5 +256,5 @@ class Keys:
 
 
 def place_of(step: Any) -> Any:
-    """Which cell of an object a step of a path leads to."""
+    """Return the index of the cell to which a step of a path leads."""
     return step[0] if type(step) is tuple else step

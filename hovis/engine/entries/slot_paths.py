@@ -1,18 +1,18 @@
-"""Paths of slots: the objects in which a slot lies.
+"""Paths of slots: the objects that contain a slot.
 
-``parts`` has a path as (the path of the object, the step from it), and one that begins in a frame as three parts or a name.
+``parts`` describes a path as (the path of the object, the step from it); a path that begins in the state is a triple or a name.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-#: So often the same steps lead further down, of so many steps at the most, before what they lead through is made real.
+#: Number of repetitions of the same steps in a path after which the chain of objects is made real, and the most steps that are repeated.
 WINDINGS: Final = 8
 PERIOD: Final = 3
 
 
 def wound(parts: Sequence[Any], path: int) -> int | None:
-    """Where a chain of objects in objects of the same make begins, in which a slot lies deep; None: in none."""
+    """Find where a long chain of nested objects with repeating steps begins that contains the slot; None if there is none."""
     steps, holders = [], []
     while len(parts[path]) == 2:
         path, step = parts[path]
@@ -28,7 +28,7 @@ def wound(parts: Sequence[Any], path: int) -> int | None:
 
 
 def items_of(parts: Sequence[Any], path: int) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    """The objects in which a slot lies, the innermost first, each with the steps to it from one of their parts."""
+    """Yield the objects that contain a slot, the innermost first, each with the steps from one of its parts to the slot."""
     steps: tuple[Any, ...] = ()
     while len(parts[path]) == 2:
         path, step = parts[path]
@@ -37,7 +37,7 @@ def items_of(parts: Sequence[Any], path: int) -> Iterator[tuple[int, tuple[Any, 
 
 
 def is_within(parts: Sequence[Any], path: int, whole: int) -> bool:
-    """Is a slot the other, or one of its parts?"""
+    """Is the slot path the slot whole, or one of its parts?"""
     while path != whole and len(parts[path]) == 2:
         path = parts[path][0]
     return path == whole

@@ -1,1 +1,1 @@
-"""What the trace reads of its environment, and how a residual looks whether that still holds (guards)."""
+"""Reads of the environment while tracing, and the guards with which a residual tests that they still hold."""

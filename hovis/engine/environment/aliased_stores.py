@@ -1,11 +1,11 @@
 """Find the known objects into which the residual may store without naming them.
 
-The trace takes for granted what known objects hold, and reads at run time those that the traced code stores into by name.  The
-residual may come to a known object by another way: out of a list, dict or object that it puts known ones into, out of a
-known table at an unknown place, as the result of a call.  Where it stores into something that is not known, or calls what
-is not known with it, all known objects that it may be are read at run time, which takes another trace.
+The trace relies on the contents of known objects; objects that the traced code stores into by name are read at run time.
+The residual may reach a known object in another way: by loading it from a list, dict or object into which it put known ones,
+by an unknown index into a known table, or as the result of a call.  Where it stores into an unknown object, or passes one to an
+unknown callee, all known objects that this may be are read at run time, which takes another trace.
 
-Stores distinguish objects by class and by the name of the attribute; what a value may be is found by :mod:`points_to`.
+Stores are matched with objects by class and attribute name; :mod:`points_to` finds which objects a value may be.
 """
 
 import functools
@@ -35,9 +35,9 @@ from hovis.lattice import AbstractValue, Const, Partial, Type, Union
 from hovis.lattice.constants import ATOMS
 from hovis.lattice.inspection import is_a
 
-#: What was read of known objects: by id, the object, and the names of attributes (or WHOLE).
+#: Reads of known objects: maps the id to the object and the names of the attributes that were read (or WHOLE).
 Reads = Mapping[int, tuple[object, set[object]]]
-#: What they ask the classes of their operands for; the others, for any special method.
+#: The special methods of their operands' classes that these functions may call; all other functions may call any special method.
 _ASKING: Final[dict[int, tuple[str, ...]]] = {
     id(fn): tuple([f"__{name}__" for name in names.split()])
     for fn, names in {
@@ -48,7 +48,7 @@ _ASKING: Final[dict[int, tuple[str, ...]]] = {
         operator.getitem: "getitem", operator.truth: "bool len", operator.not_: "bool len", operator.contains: "contains iter getitem eq next",
     }.items()
 }  # fmt: skip
-#: By code that they run, objects are made and unmade.
+#: Special methods that run only when objects or classes are created or destroyed.
 _UNASKED: Final = frozenset(("__init__", "__new__", "__init_subclass__", "__class_getitem__", "__set_name__", "__del__"))
 #: Methods of builtin containers that store nothing.
 _READING: Final = frozenset(
@@ -57,7 +57,7 @@ _READING: Final = frozenset(
 
 
 class Found(NamedTuple):
-    """What is to be read at run time: known objects, attributes of classes, and globals of modules."""
+    """The known objects, attributes of classes, and globals of modules that have to be read at run time."""
 
     objects: list[object]
     attributes: list[tuple[type, str]]
@@ -65,7 +65,9 @@ class Found(NamedTuple):
 
 
 def find(functions: Iterable[Function], reads: Reads, asked: Iterable[Guard]) -> Found:
-    """Find what was read and may be meant by a store into something unknown: known objects, and attributes that known classes were asked for."""
+    """Find what was read and may be modified by a store into an unknown object: known objects, module globals, and attributes that known classes
+    were asked for.
+    """
     values = Values(list(functions), [guard for guard in asked if guard.kind == "class"])
     candidates = _Candidates(reads, values)
     objects: dict[int, object] = {}
@@ -87,14 +89,16 @@ def find(functions: Iterable[Function], reads: Reads, asked: Iterable[Guard]) ->
 
 
 class _Candidates:
-    """What was read, by what stores may mean it as far as class and name tell."""
+    """The known objects, class attributes and globals that were read, searched for those that a store may modify as far as class and attribute
+    name tell.
+    """
 
     def __init__(self, reads: Reads, values: Values) -> None:
         self.values = values
         self.reads = [(held, parts) for held, parts in reads.values() if not _is_namespace(held)]
         self.spaces: list[tuple[Any, set[Any]]] = [(held, parts) for held, parts in reads.values() if _is_namespace(held)]
         self.names: dict[str, set[type]] = {}
-        #: unknown code is not taken to change methods
+        #: names of methods and the like, which unknown code is assumed not to change
         self.methods: set[str] = set()
         for guard in values.asked:
             if not (guard.name.startswith("__") and guard.name.endswith("__")):
@@ -104,7 +108,9 @@ class _Candidates:
         self.found: dict[object, tuple[list[object], list[tuple[type, str]]]] = {}
 
     def namespaces(self, store: "_Store") -> list[tuple[int, dict[str, Any], str]]:
-        """The globals that a store by name into a module, or by key into its dictionary, may mean, each with the id of that."""
+        """Return the globals that a store by attribute name into a module, or by key into its dictionary, may modify: the id of the object
+        stored into, the dictionary, and the name.
+        """
         if store.unknown or not store.fits(dict):
             return []
         found = []
@@ -118,7 +124,7 @@ class _Candidates:
         return found
 
     def of(self, store: "_Store") -> tuple[list[object], list[tuple[type, str]]]:
-        """The objects that a store may mean, and the attributes of classes."""
+        """Return the known objects that a store may modify, and the attributes of classes."""
         owned = store.fits(dict) and self.values.is_dictionary(store.target)
         key = store.name, store.fits, store.kind, owned, store.unknown
         if key not in self.found:
@@ -132,7 +138,7 @@ class _Candidates:
 
 
 def _is_namespace(held: object) -> bool:
-    """Is it the dictionary of a module?"""
+    """Is held the dictionary of a module?"""
     return type(held) is dict and "__builtins__" in held
 
 
@@ -143,7 +149,9 @@ def _having(special: str) -> Callable[[type], bool]:
 
 @functools.lru_cache(maxsize=256)
 def _running(specials: tuple[str, ...] | None, attribute: object) -> Callable[[type], bool]:
-    """Classes that run code where they are asked for special methods (None: for any), or for an attribute (None: for none; WHOLE: for any)."""
+    """Return a predicate: whether a class runs Python code when an instance is asked for one of the special methods (None: for any), or for an
+    attribute (None: for none; WHOLE: for any).
+    """
 
     def runs(cls: type) -> bool:
         if not is_python_class(cls):
@@ -159,7 +167,7 @@ def _running(specials: tuple[str, ...] | None, attribute: object) -> Callable[[t
 
 
 def _runs_code(found: object) -> bool:
-    """Does what stands in a class run code where the attribute is read or stored?"""
+    """Whether a class attribute with the value found runs code when it is read or stored through an instance."""
     return is_a(found, property) or any(type(lookup(type(found), name)) is types.FunctionType for name in ("__get__", "__set__", "__delete__"))
 
 
@@ -178,37 +186,39 @@ def _any(cls: type) -> bool:
 
 
 class _Store:
-    """Something is stored into what target is: the attribute ``name``, or WHOLE, into an object of a class that ``fits``; by unknown code or not."""
+    """A store into an object that target may be: of the attribute ``name``, or WHOLE, if the class of the object satisfies ``fits``; ``unknown``
+    if unknown code does it.
+    """
 
     __slots__ = ("fits", "kind", "name", "target", "unknown")
 
     def __init__(self, target: Operand, name: object = WHOLE, fits: Callable[[type], bool] = _any, unknown: bool = False, kind: Any = WHOLE) -> None:
         self.target = target
-        #: what the object that is stored into may be, as far as types tell; None: anything that target leads to
+        #: the type of the object that is stored into; None: it may be any object that can be reached from target
         self.kind = getattr(target, "type", None) if kind is WHOLE else kind
         self.name = name
         self.fits = fits
         self.unknown = unknown
 
     def is_of(self, parts: set[object]) -> bool:
-        """Is one of these parts of an object stored?"""
+        """Does the store modify one of these parts of an object?"""
         return self.name is WHOLE or self.name in parts or WHOLE in parts
 
     def may_mean(self, held: object, owned: bool) -> bool:
-        """May an object be meant?  owned: or by its dictionary."""
+        """May the store modify held? owned: also if held is an object that has a ``__dict__``, as the store may be into that."""
         cls = type(held)
         if self.unknown and cls is types.FunctionType:
-            return False  # unknown code is not taken to change what functions do
+            return False  # unknown code is assumed not to change functions
         return (self.fits(cls) and _may_be(self.kind, held)) or (owned and has_dict(cls))
 
 
 def _has_attributes(cls: type) -> bool:
-    """May instances be given attributes?  (The dictionary of an object may have been read by itself.)"""
+    """Can attributes of instances of cls be stored? (True for dict: the dictionary of an object may have been read on its own.)"""
     return cls is dict or cls is types.CellType or has_dict(cls) or slots_of(cls) != {}
 
 
 def _stores(op: Op) -> Iterator[_Store]:
-    """What op may store into; what is known by name is seen to while tracing."""
+    """Yield the stores that op may do; stores into objects known by name are handled while tracing."""
     callee = id(op.callee)
     into = op.args[0] if op.args and _is_unknown(op.args[0]) else None
     if op.effect._value_ & Effect.OPAQUE._value_ and (callee in READERS or callee in BY_NAME or callee in OPERATORS):
@@ -233,7 +243,7 @@ def _stores(op: Op) -> Iterator[_Store]:
 
 
 def _asked_for(op: Op) -> object:
-    """The attribute that an op reads or stores; WHOLE: any, None: none."""
+    """Return the name of the attribute that an op reads or stores; WHOLE: any, None: none."""
     if id(op.callee) not in BY_NAME and op.callee is not getattr and op.callee is not hasattr:
         return None
     return name_in(op)
@@ -244,7 +254,7 @@ def _is_unknown(value: Operand) -> bool:
 
 
 def _holds_nothing(value: Operand) -> bool:
-    """Does nobody get at other objects by a value of this type?"""
+    """Whether the type of a value shows that no other objects can be reached through it."""
     kind = getattr(value, "type", None)
     return isinstance(kind, Type) and kind.cls in ATOMS
 
@@ -254,7 +264,9 @@ def _name(op: Op) -> str:
 
 
 def _method(called: Op) -> tuple[Operand, object, Callable[[type], bool]] | None:
-    """What a method of something unknown stores into if it is that of a builtin container."""
+    """Return the store (target, name, ``fits``) that calling a method of an unknown object does if it is the method of a builtin container; None
+    if called is no such method, or one that stores nothing.
+    """
     if called.callee is getattr and len(called.args) == 2 and _is_unknown(called.args[0]) and isinstance(called.args[1], Const):
         name = str(called.args[1].value)
         return (called.args[0], WHOLE, _with_builtin(name)) if name not in _READING else None
@@ -262,7 +274,7 @@ def _method(called: Op) -> tuple[Operand, object, Callable[[type], bool]] | None
 
 
 def _may_be(kind: AbstractValue | None, held: object) -> bool:
-    """May something of this kind be this object?"""
+    """May a value of this kind be the object held?"""
     if isinstance(kind, Const):
         return kind.value is held
     if isinstance(kind, Union):

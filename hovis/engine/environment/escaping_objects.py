@@ -1,7 +1,7 @@
-"""Find the known objects that escape to unknown code: those that the residual gives it, and all that can be reached from these.
+"""Escape analysis of known objects: find those that the residual gives to unknown code, and all that can be reached from these.
 
-Of a known object whose attributes the traced code stores by name, the other attributes stay known (``Tables.stored``) as long as the
-object does not escape: unknown code may store any of them.
+If the traced code stores attributes of a known object by name, the object's other attributes stay known (``Tables.stored``) as long as
+the object does not escape; if it escapes, unknown code may store any of them.
 """
 
 import gc
@@ -19,24 +19,25 @@ from hovis.ir.model import VALUES, Block, Effect, Function, Op, Raise, Return, e
 from hovis.ir.operations import drop, is_method_of, keep, keeps, lacks, make_function
 from hovis.lattice import Const, inline_attributes
 
-#: Operations that read or store one attribute by its name, and those that only ask which object it is, or of which class.  By id.
+#: Operations that read or store one attribute by its name, and those that only use the identity or class of their operand.  By id.
 _BY_NAME: Final = frozenset(map(id, (getattr, setattr, delattr, object.__setattr__, object.__delattr__, lacks)))
 _ASKING: Final = frozenset(map(id, (type, isinstance, operator.is_, operator.is_not, id, drop, keep, keeps, is_method_of)))
 #: Classes of objects that hold nothing.
 _LEAVES: Final = frozenset({int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), range, types.CodeType, types.ModuleType})
-#: Names of what gives a function objects that its code does not name.
+#: Names by which a function can reach objects that its code does not name.
 _ANYTHING: Final = frozenset({"__globals__", "_getframe", "currentframe", "eval", "exec", "gc", "globals"})
-#: How an object is reached: it is given itself, another object (or its class) holds it, or the code of a function names it.  A function that another
-#: one names is followed if it is of the same module, and so are the functions of a class: the others would lead to everything.
+#: How an object is reached: it is passed itself, another object (or its class) holds it, or the code of a function names it.  A function that another
+#: function names is followed only if it is in the same module, and likewise the functions of a class: the others would lead to everything.
 _GIVEN: Final = 0
 _HELD: Final = 1
 _NAMED: Final = 2
 
 
 def escaping(functions: Sequence[Function], stored: Container[int]) -> set[int] | None:
-    """The ids of the known objects that escape, and of their dictionaries; None: any may.
+    """Return the ids of the known objects that escape, and of their dictionaries; None if any object may escape.
 
-    stored: the objects that are asked about.  Where blocks pass one of these on, :mod:`aliased_stores` finds what becomes of it.
+    stored: the objects that the caller asks about.  If blocks pass one of these on, that is no escape: :mod:`aliased_stores` finds what
+    happens to it.
     """
     ops = [op for function in functions for op in function.ops()]
     if any(_reaches_anything(op.callee) for op in ops):
@@ -54,7 +55,7 @@ def escaping(functions: Sequence[Function], stored: Container[int]) -> set[int] 
             continue
         found[id(one)] = one
         if len(found) > MOST or cls in weakref.ProxyTypes:
-            return None  # any may: a proxy can't be asked for what it stands for
+            return None  # any object may escape: the referent of a proxy cannot be found out
         if cls is types.FunctionType and (how is not _NAMED or one.__globals__ is namespace):
             if how is not _NAMED and _reaches_anything(one):
                 return None
@@ -69,13 +70,15 @@ def escaping(functions: Sequence[Function], stored: Container[int]) -> set[int] 
 
 
 def _of_class(cls: type, how: int, namespace: Any) -> Iterable[object]:
-    """What a class holds; of one of another module that nobody is given, not its functions, which lead to all of that."""
+    """Return the attribute values that a class holds. For a class of another module that is only reached indirectly, leave out its functions,
+    which lead to everything in that module.
+    """
     own = how is _GIVEN or (namespace is not None and namespace.get("__name__") == cls.__module__)
     return [held for base in cls.__mro__ if is_python_class(base) for held in vars(base).values() if own or type(held) is not types.FunctionType]
 
 
 def _reaches_anything(callee: object) -> bool:
-    """May a callable reach objects that nobody gives it, and that its code does not name?"""
+    """May a callable reach objects that are neither passed to it nor named by its code?"""
     if any(callee is one for one in (eval, exec, globals)):
         return True
     return type(callee) is types.FunctionType and not _is_of_hovis(callee) and not _ANYTHING.isdisjoint(names_in(callee.__code__))
@@ -86,7 +89,7 @@ def _is_of_hovis(callee: object) -> bool:
 
 
 def _passed_on(block: Block, returned: bool) -> Iterator[object]:
-    """The known objects that a block passes to others, returns or raises."""
+    """Yield the known objects that a block passes to other blocks, raises or (if returned) returns."""
     end = block.terminator
     operands = [value for edge in edges(end) for value in edge.args]
     if isinstance(end, Raise) or (returned and isinstance(end, Return)):
@@ -97,7 +100,7 @@ def _passed_on(block: Block, returned: bool) -> Iterator[object]:
 
 
 def _given(op: Op) -> Iterator[object]:
-    """The known objects that an operation gives to a callee or stores, and the one that it may let go of (whose finalizer runs then)."""
+    """Yield the known objects that an operation passes to a callee or stores, and the one that it may release (whose finalizer runs then)."""
     operands, opaque = op.args, bool(op.effect & Effect.OPAQUE)
     if not opaque and id(op.callee) in _ASKING:
         return
@@ -115,7 +118,9 @@ def _given(op: Op) -> Iterator[object]:
 
 
 def _there_is(holder: Any, name: object) -> object:
-    """What an object or a dictionary has by a name: an operation reads it, or replaces it."""
+    """Return what an object or a dictionary has by a name, which an operation reads or replaces; None if there is nothing, or reading it could
+    run code.
+    """
     if type(name) is not str:
         return None
     if type(holder) is dict:
@@ -124,7 +129,7 @@ def _there_is(holder: Any, name: object) -> object:
 
 
 def _named(code: Any, namespace: Any, cells: Iterable[types.CellType] = ()) -> Iterator[object]:
-    """What code names in its globals, and in the modules that these or its cells hold."""
+    """Yield the globals that code names, the contents of its cells, and the globals that it names in the modules among these."""
     held = [*named_globals(code, namespace), *gc.get_referents(*cells)]
     yield from held
     for one in held:

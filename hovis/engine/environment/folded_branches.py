@@ -1,4 +1,4 @@
-"""Branches that are decided while tracing, and what they were decided by."""
+"""Branches that were decided while tracing, and the reads of the environment that decided them."""
 
 import builtins
 import enum
@@ -9,17 +9,19 @@ from hovis.bytecode.instructions import Code, effect
 from hovis.ir.operations import UNBOUND
 from hovis.lattice.constants import PLAIN
 
-#: Reads of the environment that are remembered until a branch is decided.
+#: Number of the latest reads of the environment that are remembered until a branch is decided.
 RECENT: Final = 32
-#: The classes of flags, and of what derives from them.
+#: Classes of flags; instances of their subclasses count as flags as well.
 _FLAGS: Final = (bool, int, float, str, enum.Enum)
-#: Kinds of guards of what is looked at as a whole (see guards.Guard).
+#: Kinds of guards of whole containers (see guards.Guard), and of single parts.
 _WHOLE: Final = ("items", "dict")
 _PARTS: Final = ("item", "attribute", "index", "slot", "cell", "class")
 
 
 def may_be_told(kind: str, holder: Any, name: Any, value: Any) -> bool:
-    """Might what was read tell a loop to end: is it a plain value, all that a container holds, or an item that is not there (yet)?"""
+    """Might the value that was read tell a loop to end? This holds for a plain value, for the whole contents of a container, and for an item
+    that is missing (yet).
+    """
     if kind in ("item", "attribute") and value is UNBOUND:
         return not (kind == "item" and "__builtins__" in holder and name in vars(builtins))    # the name of a builtin is looked for in the module first
     if kind == "class":
@@ -28,7 +30,9 @@ def may_be_told(kind: str, holder: Any, name: Any, value: Any) -> bool:
 
 
 class Folded:
-    """A branch that was decided while tracing: where it stands, where it does not lead, by what labels, and what was read for it."""
+    """A branch that was decided while tracing: its place (``code``, ``pc``), the target not taken (``other``), the labels of its condition, and
+    the reads that decided it (``told``).
+    """
 
     __slots__ = ("code", "labels", "other", "pc", "told")
 
@@ -36,9 +40,9 @@ class Folded:
         self.code, self.pc, self.other, self.labels, self.told = code, pc, other, labels, told
 
     def leaves(self, sometimes: bool) -> bool:
-        """Would the other way leave the loop that it is part of (sometimes: perhaps, in this round or a later one)?
+        """Would the target not taken leave the loop that contains the branch (sometimes: perhaps, in this iteration or a later one)?
 
-        A loop that iterates over something ends by itself; but for one over something that has no end (sometimes).
+        A ``for`` loop is assumed to end when its iterator is exhausted, unless sometimes is true: then the iterator may be endless.
         """
         loop = self._loop()
         if not loop or (self.code.instructions[min(loop)].op == "ForIter" and not sometimes):
@@ -48,7 +52,7 @@ class Folded:
         return self.other not in loop
 
     def assigns(self) -> bool:
-        """Would the other way, and it alone, assign a variable by which the loop is left?"""
+        """Would the target not taken, and it alone, assign a variable that an exit test of the loop reads?"""
         code, loop = self.code, self._loop()
         heads, follow = code.loop_heads, code.successors
 
@@ -63,7 +67,7 @@ class Folded:
         )
 
     def _loop(self) -> set[int]:
-        """The instructions that lead to the branch, and that it leads to."""
+        """Return the instructions of the loop around the branch: those that lead to it and that it leads to; empty if it is in no loop."""
         follow = self.code.successors
         behind = _reached([self.pc], lambda at: follow[at])
         before: dict[int, list[int]] = {}
@@ -86,7 +90,7 @@ def _reached(first: Iterable[int], follow: Any) -> set[int]:
 
 
 def begins(code: Code, branch: int) -> int:
-    """Where the computation begins of what a branch tests."""
+    """Return the index of the instruction where the computation of a branch's condition begins."""
     at, missing = branch, 1
     while at and missing > 0:
         at -= 1

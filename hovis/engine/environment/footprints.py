@@ -1,9 +1,9 @@
-"""What a Python function that was run while tracing has read: its footprint, which a residual can look at again.
+"""Footprints: what a Python function that was run while tracing has read, for a residual to test again.
 
-The function is run as it is, not traced, so what it reads is not seen one by one.  What is seen is which code was run
-(by a profile function); what that code may have read is found by following its names from the function on: globals and
-builtins, functions with their code and defaults, what closures hold, attributes of modules that it names, dictionaries
-of classes and instances, what containers hold.  That is more than was read, and never less, but for what C code keeps.
+The function is run as it is, not traced, so single reads are not observed.  A profile function records which code was run;
+what that code may have read is found by following its names, starting from the function: globals and builtins, functions
+with their code and defaults, the contents of closures, attributes of modules that it names, dictionaries of classes and
+instances, and the contents of containers.  That is a superset of what was read, except for state that C code keeps.
 """
 
 import builtins
@@ -19,7 +19,7 @@ from hovis.engine.state.type_lookup import own_dict
 from hovis.ir.operations import UNBOUND
 from hovis.lattice.constants import is_immutable
 
-#: Places that a residual looks at, at the most: some microseconds.
+#: The most places that a residual compares: this takes some microseconds.
 MOST_PLACES: Final = 800
 _HEAP_TYPE: Final = 1 << 9
 _CACHE: Final[Any] = functools._lru_cache_wrapper
@@ -27,11 +27,11 @@ _OPENED: Final = (list, dict, set)
 
 
 class Footprint:
-    """What some code has read, as it was then.
+    """The reads of some code, with the values at that time.
 
-    guards     that it still is so
-    places     how many things are compared for that; beyond MOST_PLACES the footprint is not complete
-    touched    what says of a write that it changes something here: ids of what is written to, and of a global its name
+    guards     tests that the values are unchanged
+    places     how many values these tests compare; beyond MOST_PLACES the footprint is not complete
+    touched    to tell whether a write changes something here: the ids of the objects that were read, and for globals ("global", id, name)
     classes    the classes whose attributes were read, by id
     """
 
@@ -43,7 +43,7 @@ class Footprint:
         self.classes: dict[int, type] = {}
 
     def holds(self) -> bool:
-        """Is all as it was?  From the second call on this is the test itself."""
+        """Are all values unchanged? The first call replaces this method by the compiled test."""
         self.holds = compile_guards(self.guards)    # type: ignore[method-assign]
         return self.holds()
 
@@ -57,10 +57,10 @@ class Footprint:
 
 
 class _Walk:
-    """Follows what code names, from a function on.
+    """Collects a footprint by following the names in code, starting from a function.
 
-    names     what the code that was run mentions
-    ends      code that is taken for what it is
+    names     the names that occur in the code that was run
+    ends      code that is trusted as it is, and not followed
     """
 
     def __init__(self, codes: frozenset[CodeType], ends: frozenset[CodeType]) -> None:
@@ -102,7 +102,7 @@ class _Walk:
         elif kind is property:
             self.todo += [(value.fget, every), (value.fset, every)]
         elif kind is _CACHE:
-            # what it has kept may have been made by code that was not run this time
+            # cached results may have been computed by code that was not run this time
             made = getattr(value.__wrapped__, "__code__", None)
             self.todo.append((value.__wrapped__, every or made not in self.codes))
         elif not is_immutable(value):
@@ -122,7 +122,7 @@ class _Walk:
         names = set(names_in(fn.__code__))
         if every and not names <= self.names:
             self.names |= names
-            # modules and classes are asked for more names now
+            # modules and classes have to be searched again, for the new names
             self.todo += [(value, True) for value in self.seen.values() if isinstance(value, type | ModuleType)]
             self.seen = {at: value for at, value in self.seen.items() if not isinstance(value, type | ModuleType)}
         for name in names:
@@ -149,7 +149,9 @@ class _Walk:
             self.todo.append((value, every))
 
     def _class(self, cls: type, every: bool) -> None:
-        """A class that was used: one that is only named is told by its identity."""
+        """Record the classes along the MRO if methods or named attributes of cls were used; a class that is only named is guarded by its
+        identity.
+        """
         mine = [base for base in cls.__mro__ if base.__flags__ & _HEAP_TYPE]
         if not any(self._is_used(value, every) or name in self.names for base in mine for name, value in vars(base).items()):
             return
@@ -175,7 +177,7 @@ class _Walk:
 
 
 def names_in(code: CodeType) -> Iterator[str]:
-    """The globals and attributes that code mentions, that of nested functions included."""
+    """Yield the globals and attributes that code mentions, including those of nested functions."""
     yield from code.co_names
     for value in code.co_consts:
         if type(value) is CodeType:
@@ -183,7 +185,9 @@ def names_in(code: CodeType) -> Iterator[str]:
 
 
 def followed(fn: Callable[..., Any], args: list[Any], named: dict[str, Any], ends: frozenset[CodeType]) -> tuple[Any, frozenset[CodeType] | None]:
-    """What fn gives, and the code that was run for that, but for what is run by ends; None: somebody else is watching."""
+    """Call fn; return its result and the code objects that were run, without those in ends and what they call. The second is None if another
+    profiler is active.
+    """
     if sys.getprofile() is not None:
         return fn(*args, **named), None
     codes: set[CodeType] = set()
@@ -206,12 +210,12 @@ def followed(fn: Callable[..., Any], args: list[Any], named: dict[str, Any], end
         sys.setprofile(None)
 
 
-#: Of each function, the footprint of all its runs so far.
+#: The footprint of each function, which covers all its runs so far.
 _known: Final[dict[Any, Footprint]] = {}
 
 
 def footprint(fn: Any, codes: frozenset[CodeType], ends: frozenset[CodeType]) -> Footprint:
-    """The footprint of a Python function of which this code was run; ends: code that is taken for what it is."""
+    """Return the footprint of a Python function that has run these codes; ends: code objects that are trusted as they are, and not followed."""
     found = _known.get(fn)
     if found is None or not codes <= found.codes or not found.holds():
         found = _known[fn] = _Walk(codes | (found.codes if found is not None else frozenset()), ends).run(fn)

@@ -1,8 +1,8 @@
-"""The environment that was read while tracing: guards, and where the residual looks at it again.
+"""Guards, which record reads of the environment that were folded while tracing, and looks, where the residual tests them again.
 
-A fold that reads a global, a cell, an attribute, a class or what a known container holds is a *guard*.  Those that are
-read before the first opaque call are tested on entry; after an opaque call the residual looks again (``unchanged`` in
-the IR) before it relies on anything more.  Where something has changed it goes on in a world in which nothing of the
+If the trace folds a read of a global, a cell, an attribute, a class or the contents of a known container, it records a *guard*.
+Guards of reads before the first opaque call are tested on entry; after an opaque call the residual looks again (``unchanged``
+in the IR) before it relies on any further read.  If something has changed, it continues in a world in which nothing of the
 environment is folded (docs: "Opaque calls and the frozen environment").
 """
 
@@ -21,24 +21,24 @@ from hovis.lattice.constants import is_immutable, same_constant
 _HEAP_TYPE: Final = 1 << 9
 _IMMUTABLE_TYPE: Final = 1 << 8
 
-#: As many items of a container are compared where a residual looks whether it is as it was; what holds more is read at run time.
+#: The most items of a container that a look compares; a container with more items is read at run time.
 MOST_COMPARED: Final = 1000
 
 
 class Guard(NamedTuple):
-    """A read of the environment that was folded: ``holder`` by ``name`` gave ``value``.
+    """A read of the environment that was folded to a constant: ``holder`` by ``name`` gave ``value``.
 
     item      a dictionary by key (UNBOUND: it has no such key)     index     a list by index
-    items     all that a list, set or tuple holds                    dict      all that a dictionary holds
+    items     the whole contents of a list, set or tuple             dict      the whole contents of a dictionary
     slot      an instance by the name of a slot
-    attribute an instance by name, whatever dictionary it has (UNBOUND: neither it nor its class has one, or the class a method)
-    class     a class by name: the dictionaries along its MRO, and what stands there      bases     its MRO
-    kinds     a dictionary by key: the class of what it holds is one of these
+    attribute an attribute of an instance by name, whatever dictionary it has (UNBOUND: the instance itself has none; the class has none, or a method)
+    class     a class attribute by name: the dictionaries along the MRO, and the value in each      bases     the MRO of a class
+    kinds     a dictionary by key: the class of the value is one of these
     type      the class of an instance                               cell      the contents of a cell
-    function  the code of a function                         defaults  what its parameters have for defaults
+    function  the code of a function                         defaults  the default values of its parameters
     names     the name and the qualified name of a function
-    asked     an abstract class about another class: that one, and the answer
-    logs      a logger by a level: what becomes of what it is given
+    asked     an abstract class about another class: that class, and the answer of ``issubclass``
+    logs      a logger by a level: the effect of a call (see logging_calls)
     library   a function that was called while tracing: its footprint (see footprints)
     """
 
@@ -49,12 +49,12 @@ class Guard(NamedTuple):
 
 
 class Probe(NamedTuple):
-    """A test of the environment that takes an instruction or two; that something is missing where it looks fails it like any other change.
+    """A test of the environment that takes an instruction or two; it also fails if the place that it reads is missing.
 
     how      item: ``holder[name] is value``        absent: ``name not in holder``
              attribute: ``holder.name is value``    class: ``type(holder) is value``    kind: ``type(holder[name]) is value``
-             bound: ``holder.name is not holder.name``, as it is for a method of the class
-             plain attribute, plain bound: the same, read by ``object.__getattribute__`` past the hooks of the class
+             bound: ``holder.name is not holder.name``, which is true of a method of the class, as each read binds it again
+             plain attribute, plain bound: the same tests, but read by ``object.__getattribute__``, bypassing the hooks of the class
     """
 
     how: str
@@ -64,16 +64,16 @@ class Probe(NamedTuple):
 
 
 class Consulted(Exception):
-    """The environment was asked where it cannot be relied upon; ``always`` if it changes too often to be folded at all."""
+    """Raised when the environment is read where it cannot be relied upon; ``always`` if it changes too often to be folded at all."""
 
     def __init__(self, always: bool = False) -> None:
         self.always = always
 
 
 class Look:
-    """Where the residual looks at the environment again: the keys of the guards that are relied upon from there on.
+    """A place where the residual tests the environment again: the keys of the guards that are relied upon from there on.
 
-    hold says whether they hold: a function, which becomes that of the guards where it is called first.
+    ``hold`` is a function that tells whether these guards hold; its first call replaces its code by the compiled test.
     """
 
     __slots__ = ("guards", "hold", "keys")
@@ -87,7 +87,9 @@ class Look:
         return f"<{len(self.guards)} guards>"
 
     def probes(self) -> list[Probe] | None:
-        """What there is to test, where all of it is quickly tested; numbers and strings may hold that are other objects than these."""
+        """Return the probes to test, or None if not all guards have quick ones. A guard of a number or string may hold although its probe, which
+        compares identities, fails.
+        """
         found: list[Probe] = []
         for guard in in_order(self.guards):
             probes = _probes(guard)
@@ -98,7 +100,7 @@ class Look:
 
 
 def _first(look: Look) -> bool:
-    """The first call of what says whether guards hold: the next ones are of the test itself."""
+    """Compile the guards of a look into its function ``hold``, which this is the initial code of, and test them."""
     made: Any = compile_guards(look.guards)
     hold = look.hold
     hold.__defaults__, hold.__code__ = made.__defaults__, made.__code__
@@ -106,12 +108,14 @@ def _first(look: Look) -> bool:
 
 
 def can_change(cls: type) -> bool:
-    """Can somebody assign to attributes of this class?"""
+    """Can attributes of this class be assigned?"""
     return bool(cls.__flags__ & _HEAP_TYPE) and not cls.__flags__ & _IMMUTABLE_TYPE
 
 
 def places(cls: type, name: str) -> tuple[tuple[dict[str, Any], object], ...]:
-    """Where an attribute of a class stands: the dictionaries along the MRO, down to the one that has it."""
+    """Return the places where a class attribute is looked up: the dictionaries along the MRO that can change, down to the one that has it, each
+    with the value there.
+    """
     found: list[tuple[dict[str, Any], object]] = []
     for base in cls.__mro__:
         there = vars(base)
@@ -126,7 +130,7 @@ def places(cls: type, name: str) -> tuple[tuple[dict[str, Any], object], ...]:
 
 
 def _probes(guard: Guard) -> list[Probe] | None:
-    """The probes of a guard, None if there are none for it."""
+    """Return the probes of a guard, or None if it has none."""
     kind, holder, name, value = guard
     if kind == "item":
         return [_item(holder, name, value)]
@@ -152,7 +156,7 @@ def _probes(guard: Guard) -> list[Probe] | None:
 
 
 def _own_attribute(holder: Any, name: str, value: object) -> list[Probe] | None:
-    """What an instance has, where its class lets it be read as it is: that the class has not changed is tested before."""
+    """Return the probe of an instance attribute, or None if there is none; other guards test before it that the class has not changed."""
     cls = type(holder)
     how = "" if name.isidentifier() and not inline_attributes.has_hook(cls) else "plain "
     if value is not UNBOUND:
@@ -165,12 +169,12 @@ def _item(held: dict[Any, Any], key: Any, value: object) -> Probe:
 
 
 def _has_its_bases_for_good(cls: type) -> bool:
-    """Does CPython let nobody assign to the ``__bases__`` of a class, as it is derived from object alone (``compatible_for_assignment``)?"""
+    """Whether CPython forbids assigning to the ``__bases__`` of a class because it is derived from object alone (``compatible_for_assignment``)."""
     return type(cls) is type and cls.__mro__ == (cls, object)
 
 
 class _Writer:
-    """The tests of guards as Python text: what they compare are defaults of parameters, the fastest of variables."""
+    """Writes the tests of guards as Python text. The values to compare are defaults of parameters, as local variables are the fastest to read."""
 
     def __init__(self) -> None:
         self.scope: dict[str, Any] = {}
@@ -186,7 +190,7 @@ class _Writer:
         return found
 
     def same(self, read: str, value: object) -> str:
-        """Identity; numbers and strings have none that anybody could see."""
+        """Return the text of a test for identity, or for equality too if value is a number or string, whose identity is not observable."""
         test = f"{read} is {self.name(value)}"
         if value is None or type(value) is bool or not is_immutable(value):
             return test
@@ -244,7 +248,7 @@ class _Writer:
 
 
 def compile_guards(guards: Iterable[Guard]) -> Callable[[], bool]:
-    """A function that says whether all guards hold."""
+    """Compile a function that tells whether all guards hold."""
     writer = _Writer()
     for guard in in_order(guards):
         writer.write(guard)
@@ -259,19 +263,19 @@ def compile_guards(guards: Iterable[Guard]) -> Callable[[], bool]:
 
 
 def in_order(guards: Iterable[Guard]) -> list[Guard]:
-    """The guards, those of attributes last: reading these runs nothing of the user's as long as the classes are what they were."""
+    """Return the guards with those of attributes last: reading attributes runs no user code as long as the classes are unchanged."""
     return sorted(guards, key=lambda guard: guard.kind == "attribute")
 
 
 def failing(guards: Iterable[Guard]) -> list[Guard]:
-    """The guards that do not hold; attributes are not read where something else has changed, which may be what a class does for them."""
+    """Return the guards that do not hold. If any other guard fails, attributes are not read, as a changed class may run code for them."""
     ordered = in_order(guards)
     found = [guard for guard in ordered if guard.kind != "attribute" and not compile_guards([guard])()]
     return found or [guard for guard in ordered if guard.kind == "attribute" and not compile_guards([guard])()]
 
 
 def _attribute_of(holder: object, name: str) -> object:
-    """What is read of an instance, if nothing is run for it; else something that it can't have been."""
+    """Return an attribute of an instance if reading it runs no code; otherwise END, which it cannot have been."""
     return inline_attributes.read(holder, name, UNBOUND) if inline_attributes.can_read(type(holder), name) else END
 
 
@@ -280,7 +284,7 @@ def _always() -> bool:
 
 
 def dictionary_of(cls: type) -> dict[str, Any]:
-    """The dictionary behind the proxy that a class shows of it (to read, never to write)."""
+    """Return the dictionary behind the mapping proxy of a class (to read, never to write)."""
     held: Any = next(iter(gc.get_referents(vars(cls))), None)
     return held if type(held) is dict else vars(cls)  # type: ignore[return-value]
 
@@ -302,7 +306,7 @@ def contents_of(cell: CellType) -> object:
 
 
 def contents(held: Any) -> "tuple[str, Any, Any] | None":
-    """The guard of all that a known container holds: kind, holder and value; None if its class guards enough."""
+    """Return the guard of the whole contents of a known container, as kind, holder and value; None if a guard of its class is enough."""
     if isinstance(held, list | set | frozenset | tuple):
         return "items", held, tuple(held)
     if isinstance(held, dict):
@@ -312,19 +316,19 @@ def contents(held: Any) -> "tuple[str, Any, Any] | None":
     return None
 
 
-# ------------------------------------------------------------------------------------------------- where it is relied upon
+# ------------------------------------------------------------------------------------------------- which guards a look tests
 
 
 def too_large(looks: Iterable[Look]) -> set[Any]:
-    """The keys of guards by which a residual would compare much whenever it looks."""
+    """Collect the keys of guards that would make a look compare a container of more than MOST_COMPARED items."""
     guards = (guard for look in looks for guard in look.guards if guard.kind in ("items", "dict"))
     return {(kind, id(held), name) for kind, held, name, _ in guards if len(held) > MOST_COMPARED}
 
 
 def spread(entries: Iterable[Any], looks: Iterable[set[Any]]) -> None:
-    """What is relied upon behind an edge is relied upon before it, back to where the residual looks, or to the entry.
+    """Propagate the keys that are relied upon backward over edges and calls, up to the previous look or the entry.
 
-    looks: the keys that are relied upon there; those of all between are left as they are.
+    looks: the sets of keys that are relied upon at looks, which are extended in place; the sets of the entries in between stay as they are.
     """
     behind: dict[int, list[set[Any]]] = {}
     for entry in entries:

@@ -1,4 +1,4 @@
-"""What becomes of a call of logging: nothing, something that only writes, or code of the user's."""
+"""The effect of a logging call: none, output only, or possibly user code."""
 
 import io
 import logging
@@ -7,20 +7,20 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
-#: The level is not enabled; what is logged is only written; anything may happen.
+#: Effects: the level is not enabled; the message is only written; anything may happen.
 SILENT: Final = "silent"
 PLAIN: Final = "plain"
 OPEN: Final = "open"
 
-#: Classes whose instances run nothing of the user's, as long as nothing is hung on them.
+#: Classes whose instances run no user code, as long as no attributes of an instance override methods.
 _HANDLERS: Final = (logging.StreamHandler, logging.FileHandler, logging.NullHandler, type(logging.lastResort))
 _STREAMS: Final = (io.TextIOWrapper, io.StringIO)
-#: Formats that say where the call stands.
+#: Format fields that show the source location of the call.
 _PLACE: Final = re.compile("pathname|filename|module|lineno|funcName|stack_info")
 
 
 def fate(logger: Any, level: int) -> str:
-    """What becomes of plain values that a logger is given at this level, as it is set up now."""
+    """Classify the effect of logging plain values with a logger at this level, as it is set up now: SILENT, PLAIN or OPEN."""
     if type(logger) not in (logging.Logger, logging.RootLogger) or _is_bent(logger):
         return OPEN
     if not _is_enabled(logger, level):
@@ -32,7 +32,7 @@ def fate(logger: Any, level: int) -> str:
 
 
 def _is_enabled(logger: Any, level: int) -> bool:
-    """``logger.isEnabledFor(level)``, which would remember the answer."""
+    """``logger.isEnabledFor(level)``, without caching the answer in the logger."""
     known = logger._cache.get(level)
     answer: bool = level >= logger.getEffectiveLevel() and logger.manager.disable < level if known is None else known
     return answer and not logger.disabled
@@ -55,5 +55,5 @@ def _is_plain(handler: Any) -> bool:
 
 
 def _is_bent(held: Any) -> bool:
-    """Has an object methods of its own?"""
+    """Does an attribute of the object itself override a method of its class?"""
     return any(callable(getattr(type(held), name, None)) for name in vars(held))

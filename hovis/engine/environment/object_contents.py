@@ -1,4 +1,4 @@
-"""List what an object holds, also where the collector is not told of it."""
+"""List the objects that an object holds, including those that the garbage collector is not told of."""
 
 import contextvars
 import datetime
@@ -10,21 +10,21 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 _NO_VALUE = object()
-#: Who follows objects gives up after so many.
+#: The most objects that are followed; whoever follows objects gives up beyond.
 MOST: Final = 20_000
 
 
 def contents(held: Any) -> Iterable[object]:
-    """What an object holds at once, by no code of its class.
+    """Return the objects that an object holds directly, without running code of its class.
 
-    Types of C code that take no part in garbage collection (CPython: Modules/gcmodule.c, ``gc_get_referents``), and those whose values
-    belong to a context or a thread, are asked for it by their own attributes.
+    Objects whose C types take no part in garbage collection (CPython: Modules/gcmodule.c, ``gc_get_referents``), and objects whose values
+    belong to a context or a thread, are read through their own attributes.
     """
     parts = gc.get_referents(held)
     if type(held) is contextvars.ContextVar:
         value = held.get(_NO_VALUE)
         return parts if value is _NO_VALUE else [*parts, value]
-    if issubclass(type(held), threading.local) and type(held).__init__ is object.__init__:  # else it may be called in a thread that is new to it
+    if issubclass(type(held), threading.local) and type(held).__init__ is object.__init__:  # else reading __dict__ in a new thread would call __init__
         return [*parts, threading.local.__getattribute__(held, "__dict__")]
     if issubclass(type(held), datetime.datetime):
         return [*parts, datetime.datetime.tzinfo.__get__(held)]
@@ -39,7 +39,7 @@ def contents(held: Any) -> Iterable[object]:
 
 
 def _items(array: Any, numpy: Any) -> list[object]:
-    """The objects that an array holds: no more of them than anybody looks at."""
+    """Return the objects in an array, at most one more than MOST."""
     if not numpy.ndarray.dtype.__get__(array).hasobject:
         return []
     return list(itertools.islice(numpy.ndarray.flat.__get__(array), MOST + 1))

@@ -1,6 +1,6 @@
-"""Find which known objects a value of the residual may be: a points-to analysis without flow and context.
+"""Find which known objects a value of the residual may be: a flow-insensitive and context-insensitive points-to analysis.
 
-A value that was loaded may be whatever the constants lead to from which it is computed, or whatever was stored anywhere.
+A loaded value may be any object that can be reached from the constants from which it is computed, or any value that was stored anywhere.
 """
 
 import functools
@@ -24,21 +24,21 @@ from hovis.lattice import Const, Type, inline_attributes
 from hovis.lattice.constants import is_immutable
 from hovis.lattice.inspection import is_a
 
-#: Stands for all of an object, where not one attribute of it was read or is stored.
+#: Stands for a whole object, where what is read or stored is not a single attribute that is known by name.
 WHOLE: Final = object()
-#: So many objects are looked at; where there are more, all that was read may be meant.
+#: The most objects that are followed; beyond, a store may modify any object that was read.
 MOST: Final = 50_000
 
 
 #: Effects of ops that may store.
 WRITES: Final = (Effect.WRITES | Effect.OPAQUE).value
-#: Stores of an attribute that is named.
+#: Stores of an attribute by its name.
 BY_NAME: Final = frozenset(map(id, (setattr, delattr, object.__setattr__, object.__delattr__)))
-#: Operators that store into their first operand, and ops that do.
+#: Operators that store into their first operand; then, with the ops that do so as well.
 OPERATORS: Final = frozenset(map(id, (*IN_PLACE, operator.iconcat, operator.setitem, operator.delitem)))
 INTO_FIRST: Final = OPERATORS | frozenset(map(id, (ops.list_extend, ops.dict_update, ops.dict_merge, ops.cell_set)))
 _CALLS: Final = frozenset({"apply", "apply_positional", "apply_all", "begun", "yield_", "yield_from"})
-#: They store nothing themselves; what they run is what the classes of their operands have for them.
+#: Functions that store nothing themselves, and run no other code than the hooks that the classes of their operands define.
 READERS: Final = frozenset(
     id(fn)
     for fn in (
@@ -48,21 +48,21 @@ READERS: Final = frozenset(
     )
     if id(fn) not in INTO_FIRST
 )
-#: What they give is new.
+#: Functions whose result is a new object.
 NEW: Final = frozenset(
     map(id, (ops.make_tuple, ops.make_list, ops.make_set, ops.make_dict, ops.make_object, ops.make_stored, ops.make_cell, ops.make_function, ops.bind))
 ) | frozenset(map(id, (ops.make_exception, sorted, list.copy, dict.copy, set.copy)))
-#: They keep what they are given for others to load.
+#: Functions that keep their operands where others can load them.
 KEEPERS: Final = BY_NAME | INTO_FIRST | NEW
 
 
 def is_proxy(value: object) -> bool:
-    """Is it a known weak proxy, which stands for nobody knows what?"""
+    """Is value a known weak proxy, whose referent is unknown?"""
     return isinstance(value, Const) and type(value.value) in weakref.ProxyTypes
 
 
 class Values:
-    """The values of a residual: where each comes from, and what constants lead to."""
+    """The values of a residual: the source of each, and the objects that constants lead to."""
 
     def __init__(self, functions: list[Function], asked: list[Guard]) -> None:
         self.asked = asked
@@ -76,7 +76,7 @@ class Values:
         for op in self.ops:
             if isinstance(op.callee, Function):
                 self._pass(op.callee.params, op.args)
-        #: by the names of attributes and globals, what is stored there (WHOLE: by names that are not known)
+        #: maps the names of attributes and globals to the values that are stored there (WHOLE: stores by unknown names)
         self.stored: dict[object, list[Operand]] = {}
         for op in self.ops:
             if id(op.callee) in BY_NAME or op.callee is ops.store_global:
@@ -87,9 +87,9 @@ class Values:
             if isinstance(end, Return):
                 self.returned[function].append(end.value)
         self._given_away = [one for op in self.ops for one in keeps(op)] + [end.value for _, end in ends if isinstance(end, Raise)]
-        #: what ops give that is held by a name, once it was found out
+        #: memo of ``_named``: the values that an op may give, if it reads by a name
         self._by_name: dict[Op, list[Operand] | None] = {}
-        #: constants, and values of which cannot be told what they are, by their places in masks
+        #: the constants and unknown values that the bits of masks stand for
         self._numbered: list[Operand] = []
         self._places: dict[int, int] = {}
         self._reached: dict[tuple[int, bool], set[int] | None] = {}
@@ -100,7 +100,9 @@ class Values:
             self.sources.setdefault(param, []).append(arg)
 
     def reached_from(self, target: Operand, handed: bool) -> set[int] | None:
-        """The ids of the known objects that a value may be; None: it may be any.  handed: only those that the residual itself has given away."""
+        """Return the ids of the known objects that target may be; None: it may be any. handed: only those that the residual itself has given
+        away.
+        """
         key = self._mask(target, self._identities), handed
         if key not in self._reached:
             self._reached[key] = self._reached_by(*key)
@@ -111,11 +113,11 @@ class Values:
         if any(map(is_proxy, self._in(mask))):
             return None
         if handed:
-            # also by way of what the residual has made, or was given
+            # also indirectly, through objects that the residual has made or was given
             return known | self._handed
         if not loaded:
             return known
-        # what is given to the residual is looked at on entry: it leads to none of the objects that were read
+        # the arguments of the residual are tested on entry: no object that was read can be reached from them
         reached = self._led_to(self._union(loaded, self._origins) | self._kept)
         return None if reached is None else known | reached
 
@@ -126,16 +128,16 @@ class Values:
 
     @functools.cached_property
     def _handed(self) -> set[int]:
-        """The ids of the known objects that are put somewhere."""
+        """The ids of the known objects that the residual stores or gives away."""
         return self._told(self._union(self._given_away, self._identities))[0]
 
     @functools.cached_property
     def _kept(self) -> int:
-        """The constants from which that is computed which is put somewhere."""
+        """The mask of the constants from which the values are computed that the residual stores or gives away."""
         return self._union(self._given_away, self._origins)
 
     def _told(self, mask: int) -> tuple[set[int], list[Operand]]:
-        """The ids of the known objects in a mask, and the values of which cannot be told what they are."""
+        """Return the ids of the known objects in a mask, and the values in it that may be unknown objects."""
         ones = list(self._in(mask))
         return {id(one.value) for one in ones if isinstance(one, Const)}, [one for one in ones if not isinstance(one, Const)]
 
@@ -146,7 +148,7 @@ class Values:
             mask ^= lowest
 
     def _place(self, value: Operand) -> int:
-        """The bit of a constant, or of a value, in masks."""
+        """Return the bit of a constant or a value in masks, assigning one if it has none."""
         key = id(value.value if isinstance(value, Const) else value)
         if key not in self._places:
             self._places[key] = len(self._numbered)
@@ -161,7 +163,7 @@ class Values:
 
     @functools.cached_property
     def _identities(self) -> dict[Op | Param, int]:
-        """By value, which constants it may be, and which loaded values."""
+        """For each value, the mask of the constants and loaded values that it may be."""
 
         def itself(value: Op | Param) -> bool:
             if isinstance(value, Op):
@@ -172,14 +174,14 @@ class Values:
 
     @functools.cached_property
     def _origins(self) -> dict[Op | Param, int]:
-        """By value, the constants from which it is computed, calls of unknown code, and questions for classes."""
+        """For each value, the mask of the constants from which it is computed, the calls of unknown code, and the reads of classes."""
         return self._solve(
             lambda value: self.sources.get(value, ()) if isinstance(value, Param) else self._loaded_from(value),
             lambda value: runs_code_of(value) or is_class_of(value),
         )
 
     def _solve(self, following: Callable[[Op | Param], Iterable[Operand]], itself: Callable[[Op | Param], bool]) -> dict[Op | Param, int]:
-        """By value, the constants that it leads to, and the values that stand for themselves."""
+        """Compute for each value the mask of the constants that it leads to by following, and of the values for which itself holds."""
         masks: dict[Op | Param, int] = {}
         every: list[Op | Param] = [*self.ops, *self.sources, *self.given]
         leads = {value: list(following(value)) for value in every}
@@ -197,12 +199,14 @@ class Values:
         return masks
 
     def is_dictionary(self, target: Operand) -> bool:
-        """May a value be the dictionary of an object?"""
+        """May target be the dictionary of an object?"""
         held = self._in(self._mask(target, self._identities))
         return any(op.callee is vars or (op.callee is getattr and name_in(op) in (WHOLE, "__dict__")) for op in held if isinstance(op, Op))
 
     def _behind(self, values: Iterable[Operand]) -> Iterator[Operand]:
-        """What values may be: constants, and what is not told by a name."""
+        """Yield everything that values may be, through block parameters, attributes and globals: constants, and values whose source is not known
+        by name.
+        """
         todo = list(values)
         seen: dict[int, Operand] = {}
         while todo:
@@ -213,7 +217,7 @@ class Values:
                 todo += self.sources.get(value, ()) if isinstance(value, Param) else self._held_by_name(value) if isinstance(value, Op) else ()
 
     def _loaded_from(self, op: Op) -> Iterable[Operand]:
-        """What the result of op may be a part of."""
+        """Return the values of which the result of op may be a part."""
         named = self._named(op)
         if named is not None:
             return named
@@ -225,7 +229,7 @@ class Values:
         return found
 
     def _held_by_classes(self, of: Operand, name: Operand) -> Iterator[Const]:
-        """What classes hold by the name that something is asked for whose class may be one of them."""
+        """Yield the values that classes hold by this name, for all classes that the operand (of) may be an instance of."""
         for guard in self.asked:
             if not isinstance(name, Const) or guard.name == name.value:
                 yield from (Const(held) for _, held in guard.value if held is not UNBOUND)
@@ -236,7 +240,9 @@ class Values:
         return self._named(op) or ()
 
     def _named(self, op: Op) -> list[Operand] | None:
-        """What an attribute or a global holds, at first or by a store of the residual, or a function returns; None: op gives something else."""
+        """Return all values that op may give if it reads an attribute or a global (the initial one, and those that the residual stores) or calls
+        a function of the residual; None if op is another operation, or these cannot be told.
+        """
         if op in self._by_name:
             return self._by_name[op]
         self._by_name[op] = None
@@ -260,7 +266,7 @@ class Values:
 
 
 def own_contents(of: Operand, name: str) -> list[Operand] | None:
-    """What a known object, or one that is made, holds by name, if its class has nothing by that name; None: that is not so simple."""
+    """Return what a known or newly made object holds by name itself, if its class has nothing by that name; None if this cannot be told."""
     if isinstance(of, Const):
         held = of.value if type(of.value) is dict else attribute_place(of.value)
         if held is None or (type(of.value) is not dict and lookup(type(of.value), name) is not None):
@@ -276,18 +282,20 @@ def own_contents(of: Operand, name: str) -> list[Operand] | None:
 
 
 def name_in(op: Op) -> object:
-    """The name that an op reads or stores something by; WHOLE, if it is not known, or none."""
+    """Return the name by which an op reads or stores something; WHOLE if it is unknown, or there is none."""
     name = op.args[1] if len(op.args) > 1 else None
     return name.value if isinstance(name, Const) and type(name.value) is str else WHOLE
 
 
 def is_new(op: Op) -> bool:
-    """Is the result an object that nobody else has?"""
+    """Is the result a new object, which nobody else has?"""
     return id(op.callee) in NEW or (type(op.callee) is type and not isinstance(lookup(op.callee, "__new__"), types.FunctionType | staticmethod))
 
 
 def parts(op: Op) -> Iterable[Operand]:
-    """The operands that may be a part of the result: not the class of a new object, and of a function's globals those that its code names."""
+    """Return the operands that may be a part of the result: not the class of a new object, and of a function's globals only those that its code
+    names.
+    """
     if op.callee is ops.make_object or op.callee is ops.make_stored:
         return op.args[1:]
     if op.callee is ops.make_function and isinstance(op.args[0], Const) and isinstance(op.args[1], Const):
@@ -298,29 +306,29 @@ def parts(op: Op) -> Iterable[Operand]:
 
 
 def is_call(value: Op | Param) -> bool:
-    """Is it what code gives that is not looked into?"""
+    """Is value the result of a call of unknown code?"""
     if not isinstance(value, Op) or not value.effect._value_ & Effect.OPAQUE._value_:
         return False
     return id(value.callee) not in READERS and id(value.callee) not in KEEPERS and not isinstance(value.callee, types.MethodDescriptorType)
 
 
 def runs_code_of(value: Op | Param) -> bool:
-    """May it run code that is not looked into, be it only a hook?"""
+    """May the op that gives value run unknown code, if only a hook of a class?"""
     return isinstance(value, Op) and bool(value.effect._value_ & Effect.OPAQUE._value_) and (id(value.callee) in READERS or is_call(value))
 
 
 def is_class_of(value: Op | Param) -> bool:
-    """Is it the class of something?"""
+    """Does value give the class of an object?"""
     if not isinstance(value, Op):
         return False
     return value.callee is type or (value.callee is getattr and name_in(value) == "__class__")
 
 
 def keeps(op: Op) -> Iterable[Operand]:
-    """What of its operands op puts where others may load it from."""
+    """Return the operands that op puts where others may load them from."""
     callee = id(op.callee)
     if callee in NEW:
-        # whoever has a bound method has the object, and calls the function alone
+        # through a bound method its object can be reached, but the function can only be called
         return op.args[1:] if op.callee is ops.bind else parts(op)
     if callee in KEEPERS or type(op.callee) is types.MethodDescriptorType:
         return op.args[1:] if op.effect._value_ & WRITES else ()
@@ -328,7 +336,9 @@ def keeps(op: Op) -> Iterable[Operand]:
 
 
 def reached_by(origins: Iterable[Operand]) -> set[int] | None:
-    """The ids of all that somebody gets at who has these constants, and what these calls give; None: of more than can be looked at."""
+    """Collect the ids of all objects that can be reached from these constants and the results of these calls; None if there are too many to look
+    at, or any may be.
+    """
     found: dict[int, object] = {}
     todo: list[object] = []
     classes: set[type] = set()
@@ -360,13 +370,13 @@ def reached_by(origins: Iterable[Operand]) -> set[int] | None:
 
 
 def led_to(held: Any, called: bool) -> Iterable[object]:
-    """What an object leads to at once; called: functions are called, and may give what their globals are."""
+    """Return the objects that an object leads to directly; called: functions among them may be called, and may return their globals."""
     if is_a(held, types.ModuleType | types.CodeType | types.BuiltinFunctionType):
         return ()
     if is_a(held, type):
         return class_contents(held)
     if type(held) is dict and "__builtins__" in held:
-        return ()  # the globals of a module, which are stored to by name
+        return ()  # the globals of a module, whose stores are found by name
     if is_a(held, types.FunctionType):
         names = named_globals(held.__code__, held.__globals__) if called else ()
         return (held.__closure__, held.__defaults__, held.__kwdefaults__, held.__dict__, *names)
@@ -374,13 +384,13 @@ def led_to(held: Any, called: bool) -> Iterable[object]:
         return (weakref.ref.__call__(held), *contents(held))
     if is_a(held, types.GeneratorType):
         return (*gc.get_referents(held), *named_globals(held.gi_code, held.gi_frame.f_globals if held.gi_frame is not None else {}))
-    # where instances may have no dictionary yet, one that is there is among them
+    # if CPython creates dictionaries of instances lazily (PUT_OFF), an existing one is among contents
     inner = None if inline_attributes.PUT_OFF else own_dict(held)
     return [one for one in (*contents(held), inner) if one is not type(held)]
 
 
 def hooks(cls: type) -> Iterator[types.FunctionType]:
-    """The functions of a class that are called where an instance is asked for something: special methods and properties."""
+    """Yield the functions of a class that are called by operations on an instance: special methods and properties."""
     for base in cls.__mro__ if is_python_class(cls) else ():
         for name, held in vars(base).items():
             if is_a(held, property):
@@ -390,11 +400,11 @@ def hooks(cls: type) -> Iterator[types.FunctionType]:
 
 
 def class_contents(cls: type) -> tuple[object, ...]:
-    """What instances of a class find in it that can be stored into."""
+    """Return the mutable class attributes that instances of a class can reach."""
     contents = (held for base in cls.__mro__ if is_python_class(base) for held in vars(base).values())
     return tuple(held for held in contents if not is_a(held, types.FunctionType | types.GetSetDescriptorType) and not is_immutable(held))
 
 
 def named_globals(code: types.CodeType, namespace: dict[str, Any]) -> Iterator[object]:
-    """The globals that code names, and the functions that are made in it."""
+    """Yield the globals that code, including the functions nested in it, names."""
     return (namespace[name] for name in names_in(code) if name in namespace)

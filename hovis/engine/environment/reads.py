@@ -1,4 +1,4 @@
-"""What the traced code reads of its environment, and writes to it: guards, and what is thawed (see guards)."""
+"""The environment as the traced code reads and writes it: guards, and what is thawed, that is, read at run time (see guards)."""
 
 from collections import deque
 from types import CellType, FunctionType, ModuleType
@@ -20,7 +20,7 @@ from hovis.lattice.inspection import is_a
 if TYPE_CHECKING:
     from hovis.engine.machine.machine import Machine
 
-#: What calls of a known function rely on, by kinds of guards.
+#: The attributes of a known function that calls of it rely on, by kinds of guards.
 _CALLED_BY: Final = {"function": ("__code__",), "defaults": ("__defaults__", "__kwdefaults__")}
 
 
@@ -29,11 +29,12 @@ _DELATTR: Final = object.__dict__["__delattr__"]
 
 
 class Environment:
-    """What a machine has read of the environment, and what of that the residual relies on.
+    """The reads of the environment by a machine, and those of them that the residual relies on.
 
-    frozen          as it is now it will stay: nothing is tested
-    guards, reads   what is relied upon; of these, what since the residual last looked
-    volatile        what changed too often to be relied upon once more
+    frozen          the environment is assumed never to change: nothing is tested
+    guards          the guards that the residual relies on, by key
+    reads           the keys of those that it relies on since its last look
+    volatile        the keys of reads that changed too often to be relied upon again
     """
 
     def __init__(self, machine: "Machine", tables: Tables, frozen: bool) -> None:
@@ -42,25 +43,26 @@ class Environment:
         self.frozen = frozen
         self.read_static: set[Any] = set()
         self.static_objects: dict[int, Any] = {}
-        #: what of each: the names of attributes, or WHOLE (see aliased_stores)
+        #: the parts of each object that were read: names of attributes, or WHOLE (see aliased_stores)
         self.static_parts: dict[int, tuple[object, set[object]]] = {}
         self.guards: dict[Any, Guard] = {}
-        #: what classes were asked for, whether or not it is relied upon
+        #: lookups of class attributes, whether or not they are relied upon
         self.asked: dict[Any, Guard] = {}
         self.volatile: frozenset[Any] = frozenset()
         self.reads: set[Any] = set()
-        #: the same that might tell a loop to end; and what of it the chain has read last, with where its frames stood (see environment_loops)
+        #: the keys of reads that might tell a loop to end (see environment_loops)
         self.told: set[Any] = set()
-        #: all that the chain has read
+        #: the keys of all reads of the chain
         self.all_reads: set[Any] = set()
+        #: the latest reads in ``told``, with the call string and instruction of each frame at that time
         self.recent: deque[tuple[Any, list[tuple[int, int]]]] = deque(maxlen=RECENT)
-        #: what of it somebody else is to change while a loop runs (see environment_loops)
+        #: the keys of reads that another thread or a signal handler is expected to change while a loop runs (see environment_loops)
         self.timely: set[Any] = set()
-        #: what is relied upon before anything is traced: the function is what it was
+        #: the keys that are relied upon before anything is traced: that the function is unchanged
         self.granted: set[Any] = set()
 
     def static(self, value: V, item: "tuple[str, Any, Any, Any] | None" = None) -> bool:
-        """Is value a known object whose contents may be read now?  Says that they have been: all, or one item (a guard)."""
+        """Is value a known object whose contents may be read now? If it is, record the read: of all its contents, or of one item (a guard)."""
         if isinstance(value, Known) and id(value.value) not in self.tables.thawed:
             if not is_immutable(value.value):
                 if class_templates.ALL and class_templates.of(value.value) is not None:
@@ -80,9 +82,9 @@ class Environment:
         return False
 
     def read_part(self, held: object, name: object) -> None:
-        """An attribute of a known object was read (or is not there), an item of a container, or all of it."""
+        """Record that an attribute of a known object (or that it is missing), an item of a container, or all of it was read."""
         if not self.frozen:
-            return  # guards see to what else is stored
+            return  # the environment is not frozen: guards detect the stores
         if type(held) is CellType:
             name = "cell_contents"
         found = self.static_parts.get(id(held))
@@ -92,7 +94,7 @@ class Environment:
             found[1].add(name)
 
     def guard(self, kind: str, holder: Any, name: Any, value: Any) -> None:
-        """The residual relies on this: holder by this name is value (see guards.Guard)."""
+        """Record that the residual relies on a read: holder by this name is value (see guards.Guard)."""
         if class_templates.ALL and class_templates.of(holder) is not None:
             return
         key = (kind, id(holder), name)
@@ -110,7 +112,7 @@ class Environment:
         self._rely(key)
 
     def item(self, held: dict[Any, Any], name: str) -> Any:
-        """What a dictionary of the environment holds by name, which is relied upon; UNBOUND if it is not there, or is to be read at run time."""
+        """Return what a dictionary of the environment holds by name, and rely on it; UNBOUND if it is missing, or has to be read at run time."""
         value = held.get(name, UNBOUND)
         place = id(held), name
         thawed = id(held) in self.tables.thawed or place in self.tables.thawed_globals or ("item", *place) in self.volatile
@@ -121,7 +123,9 @@ class Environment:
         return value
 
     def relies_on(self, fn: Any, footprint: Footprint) -> bool:
-        """May what a library function gave be taken for what it gives, if all that it reads stays as it is?  Says that it is."""
+        """May the result of a library function be folded as long as all that it has read stays unchanged? If it may, record that the residual
+        relies on this.
+        """
         key = ("library", id(fn), None)
         touched = footprint.touched
         if self.machine.state.world == 2 or key in self.volatile or not (self.frozen or footprint.places <= MOST_PLACES):
@@ -136,25 +140,25 @@ class Environment:
         self.read_static |= touched
         known = self.guards.get(key)
         if known is not None and known.value is not footprint:
-            self.guards[key] = Guard("library", fn, None, footprint)    # it has grown
+            self.guards[key] = Guard("library", fn, None, footprint)    # the footprint has grown
         self.guard("library", fn, None, footprint)
         return True
 
     def _tell(self, key: Any, holder: Any, value: Any) -> None:
-        """This was read; a loop may depend on it."""
+        """Record a read on which the end of a loop may depend."""
         self.all_reads.add(key)
         if may_be_told(key[0], holder, key[2], value):
             self.told.add(key)
             self.recent.append((key, [(frame.ctx, frame.pc) for frame in self.machine.state.frames]))
 
     def effect_of_read(self, key: Any) -> Effect:
-        """What a read of the environment is that is left to the residual."""
+        """Return the effect of a read of the environment that stays in the residual."""
         return Effect.READS | Effect.RAISES | Effect.CLOCK if key in self.timely else Effect.READS | Effect.RAISES
 
     def doubts(self) -> bool:
-        """Does it take a look to rely on the environment, which only pays for what becomes known by it?
+        """Would relying on the environment here need a look first, which only pays if something becomes known by it?
 
-        What is compiled for something else than Python has no use for ops that are opaque.
+        A residual that is not compiled for Python has no use for opaque ops.
         """
         return self.machine.state.world == 1 and not self.machine.known_sizes
 
@@ -164,7 +168,7 @@ class Environment:
         self.reads.add(key)
 
     def _volatile(self, held: Any, item: "tuple[str, Any, Any, Any] | None") -> bool:
-        """Does what is to be read change too often to be folded?"""
+        """Does the item, or the object held, change too often to be folded?"""
         places = id(held), id(type_lookup.attribute_place(held))
         if item is None:
             return any(at in places for _, at, _ in self.volatile)
@@ -173,7 +177,7 @@ class Environment:
         return any((kind, at, None) in self.volatile for kind in ("items", "dict", "cell") for at in places)
 
     def drop_guards(self, cls: type, name: str) -> None:
-        """The traced code itself writes to an attribute of cls: nobody relies on it any more."""
+        """Drop the guards on an attribute of cls that the traced code itself writes."""
         held = dictionary_of(cls)
         for key, guard in list(self.guards.items()):
             read = [at for at, _ in guard.value] if guard.kind == "class" else [guard.holder] if guard.kind == "kinds" else []
@@ -194,7 +198,7 @@ class Environment:
             self.guard(found[0], found[1], None, found[2])
 
     def looked_up(self, cls: type, name: str) -> None:
-        """A class was asked for an attribute (see type_lookup)."""
+        """Record that an attribute of a class was looked up (see type_lookup)."""
         if class_templates.ALL and class_templates.of(cls) is not None:
             if name != "__del__":
                 self.trust(cls)
@@ -219,7 +223,7 @@ class Environment:
             self.guard("bases", cls, None, cls.__mro__)
 
     def _is_thawed(self, cls: type, name: str) -> bool:
-        """Does the traced code write where cls has an attribute from, or where it would hide it?"""
+        """Does the traced code write the attribute in the class from which cls inherits it, or in one that precedes it in the MRO?"""
         for base in cls.__mro__:
             if (id(base), name) in self.tables.thawed_attributes:
                 return True
@@ -228,14 +232,16 @@ class Environment:
         return False
 
     def trust(self, cls: type) -> None:
-        """What is known of a class of the trace is used: where unknown code may have changed it, the class has to be a real one (a restart)."""
+        """Record that knowledge about a class of the trace is used. If unknown code may have changed the class, it has to be a real one (a
+        restart).
+        """
         template = class_templates.is_written(self.machine.state.heap, cls) if class_templates.ALL else None
         if template is not None:
             self.tables.real_classes.setdefault(template.body, "it gets to code that is not known, which may change it")
             raise Restart("class")
 
     def is_subclass(self, cls: type, classes: Any) -> bool:
-        """issubclass: what the classes are derived from, or what a class that can be asked has to say (see type_lookup.asked)."""
+        """``issubclass``, by the MRO, or by the answers of classes that define ``__subclasscheck__`` (see type_lookup.asked)."""
         asked, derived = type_lookup.asked(classes), self.derives(cls, classes)
         if derived and not asked:
             return True
@@ -247,7 +253,7 @@ class Environment:
         return derived
 
     def derives(self, cls: type, classes: Any) -> bool:
-        """Is cls derived from one of classes?  Somebody may change that by assigning to ``__bases__``."""
+        """Is cls derived from one of classes? Guards its MRO, as ``__bases__`` can be assigned."""
         self.trust(cls)
         if not self.frozen and can_change(cls):
             for base in cls.__mro__ if class_templates.ALL and class_templates.of(cls) is not None else (cls,):
@@ -255,17 +261,17 @@ class Environment:
         return not set(type_lookup.flat(classes)).isdisjoint(cls.__mro__)
 
     def _answered(self, cls: type, base: type, answer: bool) -> None:
-        """An abstract class may be told of others that are its subclasses."""
+        """Guard the answer of an abstract class, as other subclasses can be registered with it."""
         if not self.frozen and not (class_templates.ALL and class_templates.of(cls) is not None):
             self.guard("asked", base, id(cls), (cls, answer))
 
     def thaw(self, value: object) -> None:
-        """A static object is written to: from now on its contents are read at run time."""
+        """Thaw a static object that is written: from now on its contents are read at run time."""
         if any(id(held) in self.read_static for held in self.thaw_later(value)):
             raise Restart("thaw")
 
     def thaw_attribute(self, holder: object, name: str) -> None:
-        """An attribute of a static object is written to: from now on it is read at run time, and the others of the object are not."""
+        """Thaw one attribute of a static object that is written: from now on it is read at run time; the other attributes stay known."""
         tables = self.tables
         if id(holder) in tables.thawed:
             return
@@ -275,19 +281,19 @@ class Environment:
         place = type_lookup.attribute_place(holder)
         if not tables.stores(holder, place, name):
             tables.stored.setdefault(id(place), (holder, place, set()))[2].add(name)
-            # nobody relies on it any more, and nobody keeps what it was: that is to end where it is replaced
+            # nothing relies on the attribute any more; without the guards nothing keeps the old value alive, whose life has to end when it is replaced
             self.guards.pop(("attribute", id(holder), name), None)
             self.guards.pop(("item", id(place), name), None)
             if id(holder) in self.read_static or id(place) in self.read_static:
                 raise Restart("thaw")
 
     def _is_stored(self, held: object, item: "tuple[str, Any, Any, Any] | None") -> bool:
-        """Does the traced code store what is to be read of a known object, or something of it where all is?  (Two objects may have one dictionary.)"""
+        """Does the traced code store what is to be read of a known object, or any of it if all is read? (Two objects may share one dictionary.)"""
         name = None if item is None or type(held) is dict else item[2]
         return self.tables.stores(held, type_lookup.attribute_place(held), name)
 
     def _keeps_alone(self, holder: object, name: str) -> bool:
-        """Is a store of an attribute into an object no more than that, and has nobody asked for all of its attributes?"""
+        """Does a store of this attribute only change the attribute itself, and has the program not asked for the dictionary of the object?"""
         cls, place = type(holder), type_lookup.attribute_place(holder)
         if place is None or id(place) in self.tables.thawed or id(place) in self.tables.owners:
             return False
@@ -299,15 +305,15 @@ class Environment:
         return inline_attributes.in_class(cls, "__setattr__") is _SETATTR and inline_attributes.in_class(cls, "__delattr__") is _DELATTR
 
     def thaw_later(self, value: object) -> list[object]:
-        """The same, for the next trace; what is thawed by that."""
-        # the dictionary of an object may have been read by itself (that of a module: as the globals of its functions)
+        """Thaw a static object for the next trace; return the objects that were thawed by this."""
+        # the dictionary of an object may have been read on its own (that of a module: as the globals of its functions)
         places = {id(held): held for held in (value, type_lookup.attribute_place(value), self.tables.owners.get(id(value)))}
         thawed = {at: held for at, held in places.items() if at not in self.tables.thawed and not is_immutable(held)}
         self.tables.thawed.update(thawed)
         return list(thawed.values())
 
     def opened(self, value: object, held: dict[str, Any]) -> None:
-        """The program has an object's dictionary now: what was read of the object may be stored into there."""
+        """Record that the program has got the dictionary of an object: known attributes may be stored through it."""
         self.tables.owners[id(held)] = value
         if id(value) in self.tables.stored or id(held) in self.tables.stored:
             self.thaw(value)
@@ -315,20 +321,20 @@ class Environment:
             self.read_static.add(id(held))
 
     def leave_function(self, fn: FunctionType) -> bool:
-        """What a known function does when it is called is changed: from now on it is called as it is; False: it is so already."""
+        """Record that the code or defaults of a known function change: from now on it is called, not inlined. False if it was recorded before."""
         known = fn.__code__ in self.tables.not_entered
         self.tables.not_entered.setdefault(fn.__code__, "its code or its defaults are changed by the traced code")
         return not known
 
     def thaw_item(self, container: object, key: object) -> None:
-        """A known container is written to by key: of the globals of a module only that name is thawed."""
+        """Thaw a known container that is written by key; for the globals of a module, only that name."""
         if type(container) is dict and type(key) is str and "__name__" in container and "__builtins__" in container:
             self.thaw_global(container, key)
         else:
             self.thaw(container)
 
     def thaw_global(self, namespace: dict[str, Any], name: str) -> None:
-        """A global is written to: from now on it is read at run time."""
+        """Thaw a global that is written: from now on it is read at run time."""
         place = id(namespace), name
         if place not in self.tables.thawed_globals:
             self.tables.thawed_globals.add(place)

@@ -57,7 +57,7 @@ def return_(m: Machine, _: Any) -> int | None:
         return SWITCH
     if frame.owner is not None:
         return generators.finished(m, value)
-    # what a class of the trace holds lives on where that does: it does not end before the function
+    # values that a class of the trace holds live as long as the class: they do not end before the traced function
     roots = frame.roots(0) if len(m.state.frames) > 1 else m.state.roots()
     before = lifetimes.held_by(m.state, (held for _, held in roots)) if m.endings else {}
     if len(m.state.frames) == 1:

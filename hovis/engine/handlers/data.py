@@ -92,12 +92,12 @@ def inplace(m: Machine, op: str) -> int | None:
         rule = m.library.primitives.get(plain)
         if rule is not None and rule.result(m.type_of(a), m.type_of(b)) is not None:
             return operators.operate(m, plain, [a, b])
-    # the in-place operator says another thing when it fails
+    # the in-place operator raises another error message
     return operators.operate(m, INPLACE[op], [a, b])
 
 
 def _only_values(m: Machine, value: V) -> bool:
-    """Is value surely of a class for which ``a op= b`` is ``a = a op b``?"""
+    """Is value certainly of a class for which ``a op= b`` is ``a = a op b``?"""
     kind = m.type_of(value)
     members = kind.members if isinstance(kind, Union) else (kind,)
     return all((type(t.value) if isinstance(t, Const) else t.cls if isinstance(t, Type) else None) in VALUES for t in members)
@@ -301,6 +301,6 @@ def build_set(m: Machine, items: list[V]) -> int | None:
 
 
 def store_item(m: Machine, container: V, key: V, value: V) -> None:
-    """``container[key] = value`` of a dict display or comprehension."""
+    """``container[key] = value`` in a dict display or comprehension."""
     status = call_builtin(m, operator.setitem, [container, key, value], {}, "discard")
     assert status is None or status == SWITCH

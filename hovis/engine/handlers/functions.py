@@ -1,4 +1,4 @@
-"""Handlers of calls, and of what makes functions, classes and modules."""
+"""Handlers of calls, and of instructions that make functions, classes and modules."""
 
 import builtins
 import sys
@@ -103,7 +103,7 @@ def import_(m: Machine, name: str) -> int | None:
 
 
 def _imported(m: Machine, name: str, fromlist: tuple[str, ...] | None) -> object:
-    """The module that an import gives, if nothing has to be loaded for it (PyImport_ImportModuleLevelObject); else None."""
+    """Return the module that an import gives, if nothing has to be loaded for it (PyImport_ImportModuleLevelObject); else None."""
     scope = m.frame.namespace.get("__builtins__", builtins)
     if m.environment.item(scope if isinstance(scope, dict) else vars(scope), "__import__") is not _IMPORT:
         return None
@@ -113,11 +113,11 @@ def _imported(m: Machine, name: str, fromlist: tuple[str, ...] | None) -> object
             return None
     if fromlist:
         held = vars(modules[0])
-        # of a package, modules in it may have to be loaded
+        # if it is a package, submodules may have to be loaded
         if type(modules[0]) is not types.ModuleType or ("__path__" in held and any(part not in held for part in fromlist)):
             return None
         if "__getattr__" in held and "__path__" not in held and name.partition(".")[0] not in sys.stdlib_module_names:
-            return None  # it is asked for a __path__ (_handle_fromlist of Lib/importlib/_bootstrap.py), which shows where it is the user's
+            return None  # ``__getattr__`` is called for ``__path__`` (_handle_fromlist of Lib/importlib/_bootstrap.py), visibly if it is user code
     return modules[-1]
 
 

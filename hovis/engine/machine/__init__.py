@@ -1,1 +1,1 @@
-"""The abstract machine: steps instructions, emits ops, folds constants, materializes objects, unwinds exceptions."""
+"""The abstract machine: executes instructions, emits ops, folds constants, materializes objects, unwinds exceptions."""

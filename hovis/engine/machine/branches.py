@@ -1,4 +1,4 @@
-"""Decisions: known ones are followed, unknown ones become branches, and what they tell is remembered."""
+"""Decisions: follow known conditions, branch on unknown ones, and narrow the tested values on each side."""
 
 import operator
 from typing import Any, Final
@@ -18,7 +18,7 @@ _SINGLETONS = (None, True, False, Ellipsis, NotImplemented, END, UNBOUND)
 
 
 def identical(m: Machine, a: V, b: V) -> Known | None:
-    """``a is b``, if it is known."""
+    """Return the result of ``a is b``, or None if it is unknown."""
     a, b = m.resolve(a), m.resolve(b)
     if not m.tables.tuples_seen and (isinstance(a, Dyn) or isinstance(b, Dyn)) and _may_be_copies(m, a, b):
         m.tables.tuples_seen = True
@@ -39,7 +39,7 @@ def identical(m: Machine, a: V, b: V) -> Known | None:
             return None
         labels = labels_of(a, b)
         if not same and any(x.value is END or x.value is UNBOUND for x in (a, b)):
-            # of values that meet it is known that they are none of these
+            # a join records whether a value may be one of these (maybe_end, maybe_unbound), so the difference need not stay known
             return Known(False)
         if labels:
             m.mark(labels, TEST)
@@ -56,7 +56,7 @@ def identical(m: Machine, a: V, b: V) -> Known | None:
 
 
 def _may_be_copies(m: Machine, a: V, b: V) -> bool:
-    """Is one a tuple, and may the other be one?  Then they may be copies of one that was made where ways meet (see join_states)."""
+    """Is one value a tuple, and may the other be one? Then they may be copies of one tuple, made at a control-flow merge (see join_states)."""
     kinds = [m.type_of(value) for value in (a, b)]
     told = [Type(tuple) in (kind.members if isinstance(kind, Union) else (kind,)) for kind in kinds]
     return any(told) and all(one or isinstance(kind, AnyType) for one, kind in zip(told, kinds, strict=True))
@@ -79,7 +79,7 @@ def _by_type(a: V, b: V) -> Known | None:
     return None
 
 
-#: Operators: where every candidate declines they raise, or fall back on identity.
+#: Operators that never return NotImplemented: if both operands decline, they raise, or fall back on identity.
 _ANSWERED: Final = frozenset(
     (operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.lt, operator.le, operator.gt, operator.ge,
      operator.eq, operator.ne)
@@ -87,7 +87,7 @@ _ANSWERED: Final = frozenset(
 
 
 def _of_another_class(asked: Any, cls: type) -> bool:
-    """Is asked ``type(x)`` of an x that is surely no instance of cls itself?"""
+    """Is asked ``type(x)`` of an x that is certainly no direct instance of cls?"""
     if not isinstance(asked, Op) or asked.callee is not type or len(asked.args) != 1:
         return False
     kind = getattr(asked.args[0], "type", ANY)
@@ -96,7 +96,7 @@ def _of_another_class(asked: Any, cls: type) -> bool:
 
 
 def _could_be(kind: Any, value: object) -> bool:
-    """Might a value of this type be that object?"""
+    """May a value of this type be the object value?"""
     return contains(kind, value)
 
 
@@ -111,7 +111,7 @@ def decide(m: Machine, value: V, jump_if: bool, target: int) -> int | None:
         return target if jumps else None
     assert isinstance(value, Dyn), value
     merges, head = m.tables.merge.setdefault(frame.ctx, set()), frame.code.head_tests.get(frame.pc)
-    if head is not None and head not in merges:  # a loop has one test, at its head, and not one in front of it as well
+    if head is not None and head not in merges:  # a loop should have one test, at its header, and no copy of it before the loop
         merges.add(head)
         raise Joined([entry for entry in m.went_past.pop((frame.ctx, head), ()) if entry is not m.entry])
     if value.lost:
@@ -131,14 +131,14 @@ def decide(m: Machine, value: V, jump_if: bool, target: int) -> int | None:
 
 
 def _chooses(cond: Any) -> bool:
-    """Is the outcome that of an equality or membership, which chooses, and not of a comparison, which counts?"""
+    """Is cond a test for equality, identity or membership, which selects a case, and not an ordering comparison, which counts?"""
     while isinstance(cond, Op) and cond.callee is operator.not_:
         cond = cond.args[0]
     return isinstance(cond, Op) and cond.callee in (operator.eq, operator.ne, operator.contains, operator.is_, operator.is_not)
 
 
 def narrow(state: State, cond: Any, truth: bool) -> None:
-    """What the outcome of a test says about the values that were tested."""
+    """Narrow the values that the condition tested, given its truth, everywhere in state."""
     if isinstance(cond, Op):
         rule = _NARROWING.get(cond.callee) if not isinstance(cond.callee, Op) else None
         if rule is not None:
@@ -169,7 +169,7 @@ def _is_not(state: State, cond: Op, truth: bool) -> None:
 
 
 def _remove(state: State, value: Any, kind: Any) -> None:
-    """value is not of this type: a Union loses it."""
+    """Remove kind from the union type of value, which is known not to be of it; None: do nothing."""
     if kind is None:
         return
     held = getattr(value, "type", None)
@@ -177,7 +177,7 @@ def _remove(state: State, value: Any, kind: Any) -> None:
 
 
 def without(held: Any, kind: Any) -> Any:
-    """A Union without one of its members; anything else stays."""
+    """Return a Union without one of its members, and any other type unchanged."""
     if isinstance(held, Union) and kind in held.members:
         rest = held.members - {kind}
         return next(iter(rest)) if len(rest) == 1 else Union(rest)

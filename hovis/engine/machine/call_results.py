@@ -1,4 +1,4 @@
-"""What becomes of the result of a call, and the call of which nothing is known."""
+"""Handling of the results of calls, and emission of opaque calls, of which nothing is known."""
 
 import abc
 import functools
@@ -22,7 +22,7 @@ from hovis.lattice.inspection import is_a
 
 
 def finish(m: Machine, result: "V | int | None", mode: str) -> int | None:
-    """Put a result where it belongs: on the stack, or nowhere.  A control code passes through."""
+    """Push or drop the result of a call, as mode says. A control code is passed through; None means that the call never returns."""
     if isinstance(result, int):
         return result
     if result is None:
@@ -38,7 +38,7 @@ def finish(m: Machine, result: "V | int | None", mode: str) -> int | None:
 
 
 def _behind(m: Machine, result: Known) -> V:
-    """A value; if it is a token of a template, what it stands for."""
+    """Return the value that result stands for if it is a token of a template, else result itself."""
     found = class_templates.actual(m.state.heap, result)
     if isinstance(found, Known) and found.value is class_templates.CHANGED:
         token = class_templates.of(result.value)
@@ -48,7 +48,7 @@ def _behind(m: Machine, result: Known) -> V:
 
 
 def leave_class(m: Machine, template: class_templates.Template, why: str) -> None:
-    """The statement that defined a class is left to CPython from now on: trace again."""
+    """Leave the statement that defined a class to CPython from now on, and restart the trace."""
     m.tables.real_classes.setdefault(template.body, why)
     raise Restart("class")
 
@@ -63,7 +63,7 @@ def _name(callee: object) -> str:
 
 
 def _changes_classes(callee: object) -> bool:
-    """Might a callee that is given a class write to it?"""
+    """May the callee write to a class that is passed to it?"""
     if isinstance(callee, Known):
         callee = callee.value
     if isinstance(callee, types.BuiltinFunctionType | types.MethodDescriptorType | types.WrapperDescriptorType):
@@ -79,11 +79,11 @@ _HEAP_TYPE: Final = 1 << 9
 
 
 def after(m: Machine, mode: str) -> int | None:
-    """What a call is followed by, its result on the stack (the modes other than value and discard)."""
+    """Do what follows a call, with its result on the stack (for modes other than value and discard)."""
     return AFTER[mode](m)
 
 
-#: mode → what to do with the result on the stack; filled by the modules that use a mode.
+#: Maps each mode to what to do with the result on the stack; filled by the modules that use a mode.
 AFTER: dict[str, Callable[[Machine], int | None]] = {}
 
 
@@ -96,7 +96,9 @@ def opaque(
     kind: AbstractValue = ANY,
     dims: tuple[V | None, ...] | None = None,
 ) -> Dyn:
-    """A call that stays, of which nothing is known (but perhaps its kind); what it is given directly may be written to."""
+    """Emit an opaque call, of which nothing is known (except perhaps the type of its result, kind); it may write to the objects that are passed
+    directly.
+    """
     args = observed_identity.kept(m, callee, args, kwargs)
     frame_inspection.passed(m, *([Known(callee)] if type(callee) is functools.partial else []), *args, *(kwargs or {}).values())
     looked_at = args[0] if args and callee in _LOOKING and _gives_nothing_away(callee, args[0]) else None
@@ -118,7 +120,7 @@ def opaque(
 
 
 def given_with(values: Iterable[V]) -> Iterator[V]:
-    """Values, and what known ones hold that cannot be had without it: items of tuples, what a method is bound to."""
+    """Yield the values, and the objects that known ones inevitably carry: items of tuples, and the parts of bound methods and partials."""
     for value in values:
         yield value
         if isinstance(value, Known):
@@ -129,12 +131,12 @@ def given_with(values: Iterable[V]) -> Iterator[V]:
                 yield from given_with(map(Known, parts.values()))
 
 
-#: They hand out what a container holds, not the container.
+#: Functions that may give away the items of a container, but not the container itself.
 _LOOKING: Final = (operator.contains, operator.getitem, dict.get, len)
 
 
 def _gives_nothing_away(callee: object, container: V) -> bool:
-    """Would nobody who gets hold of what this plain container holds have something to write to?"""
+    """Is container a plain container that holds nothing mutable which the callee could give away?"""
     held = container.value if isinstance(container, Known) else None
     if type(held) is dict:
         held = () if callee is operator.contains else held.values()
@@ -143,7 +145,7 @@ def _gives_nothing_away(callee: object, container: V) -> bool:
 
 _PLAIN: Final = frozenset({tuple, list, set, frozenset, type({}.values())})
 
-#: What gives a value that somebody else holds, or one that has no end to be seen; by id.
+#: Functions whose result is also held by somebody else, or is a value whose end cannot be observed; by id.
 _QUIET: Final = frozenset(map(id, (getattr, next, iter, type, dict.get, dict.setdefault, *(f for f in vars(operator).values() if callable(f)))))
 
 
@@ -151,7 +153,7 @@ _SENTINEL: Final = type(operations.END)
 
 
 def may_be_written(value: object) -> bool:
-    """Is it an object that a callee which is given it may well write to?"""
+    """Is value an object that a callee may well write to if it is passed to it?"""
     if is_immutable(value) or is_a(value, _SENTINEL | type | types.ModuleType | types.CodeType | types.FunctionType | types.BuiltinFunctionType):
         return False
     return not is_a(value, types.MethodDescriptorType | types.WrapperDescriptorType | types.CellType)

@@ -1,4 +1,4 @@
-"""Folding: doing a pure operation on known values now, within bounds."""
+"""Constant folding: do a pure operation on known values while tracing, within bounds."""
 
 import builtins
 import operator
@@ -17,13 +17,13 @@ from hovis.lattice import AbstractValue, Const, Partial, Type
 from hovis.lattice.constants import PLAIN, is_immutable
 from hovis.lattice.inspection import is_a
 
-#: Never folded: what these do is not a matter of their arguments alone.
+#: Operations with these effects are never folded: their results do not depend on their arguments alone.
 UNFOLDABLE: Final = Effect.WRITES | Effect.IO | Effect.RANDOM | Effect.CLOCK | Effect.OPAQUE
 
-#: Operations that compare their operands: these belong into keys (as does what is looked up, and strings).
+#: Operations that compare their operands, which therefore belong in keys (as do operands of lookups, and strings).
 TESTS: Final[frozenset[Callable[..., object]]] = frozenset({operator.eq, operator.ne, operator.contains, operator.is_, operator.is_not})
 
-#: Exceptions that are built anew from their arguments alone.
+#: Exceptions that can be rebuilt from their arguments alone.
 REBUILT: Final = frozenset(
     value
     for value in vars(builtins).values()
@@ -33,26 +33,26 @@ REBUILT: Final = frozenset(
 )
 
 _NUMBERS: Final = frozenset({int, float, bool, complex, str, bytes, type(None)})
-#: Bits of an int that may be folded: writing out a larger one takes longer than computing it.
+#: The most bits of an int that is folded: writing out a larger one takes longer than computing it.
 _LARGE: Final = 200_000
 NO_CONSTANT: Final = object()
 
 
 _NUMERIC: Final = frozenset({int, float})
 _COMPARED: Final = frozenset({int, float, bool, str})
-#: Operators that are quickly done on small operands of the same type, whatever these are, and on which types.
+#: Operators that are fast on small operands of the same type, whatever their values, with the operand types.
 _QUICK: Final[dict[Callable[..., Any], frozenset[type]]] = {
     **dict.fromkeys((operator.add, operator.sub, operator.mul), _NUMERIC),
     **dict.fromkeys((operator.and_, operator.or_, operator.xor), frozenset({int, bool})),
     **dict.fromkeys((operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge), _COMPARED),
 }
-#: Small: beyond this, or beyond so many characters, an operation takes the long way.
+#: Bounds of small ints and of the total length of small strings: operations on larger operands are folded by ``fold``.
 _SMALL: Final = 1 << 64
 _FEW: Final = 256
 
 
 def quick(m: Machine, fn: Callable[..., Any], a: V, b: V) -> Known | None:
-    """What ``fold`` would give for two small known operands of one of Python's own types; None: the long way."""
+    """Fold an operation on two small known operands of the same builtin type as ``fold`` would, but faster; None: ``fold`` has to do it."""
     if type(a) is not Known or type(b) is not Known:
         return None
     x: Any = a.value
@@ -76,7 +76,7 @@ def quick(m: Machine, fn: Callable[..., Any], a: V, b: V) -> Known | None:
 
 
 def fold(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V]) -> "V | int | None":
-    """The result of a primitive on known values; None: not to be had now."""
+    """Fold a primitive on known values. Return its result, a control code if it is known to raise, or None if it cannot be folded."""
     if not rule.fold or Dyn in map(type, args):
         return None
     values = [_looked_at(m, a) for a in args]
@@ -118,7 +118,7 @@ def _may_fold(m: Machine, rule: Any, args: list[V], kwargs: dict[str, V], values
 
 
 def _whole(value: Any, depth: int = 5) -> AbstractValue:
-    """What rules are told of a container of this trace whose contents are known."""
+    """Return the type of a container of this trace whose contents are known, for rules of libraries."""
     if type(value) is set:
         return Type(set)
     if type(value) not in (list, tuple, dict) or not depth:
@@ -136,14 +136,14 @@ def _run(fn: Callable[..., Any], values: list[Any], named: dict[str, Any]) -> An
 
 
 def _known_raise(m: Machine, error: Exception) -> int | None:
-    """The operation is known to raise: so does the program, here."""
+    """Raise the exception that a folded operation has raised; None if it cannot be rebuilt from its arguments."""
     if type(error) in REBUILT and is_immutable(error.args) and not isinstance(error, Warning):
         return m.raise_new(type(error), *error.args)
     return None
 
 
 def constant_form(m: Machine, value: V) -> V:
-    """A virtual tuple or slice of constants as the constant that it is."""
+    """Return a virtual tuple or slice of constants as a constant, and any other value unchanged."""
     if isinstance(value, Ref):
         obj = m.state.heap[value.aid]
         if obj.kind in ("tuple", "slice") and obj.cls in (tuple, slice):
@@ -155,7 +155,9 @@ def constant_form(m: Machine, value: V) -> V:
 
 
 def reify(m: Machine, value: V, depth: int = 5) -> Any:
-    """The value itself, if it is known and immutable all the way down or a virtual container of such: a copy then."""
+    """Return the Python object of value if it is known and deeply immutable, or a copy if it is a virtual container of such objects; else
+    NO_CONSTANT.
+    """
     if isinstance(value, Known):
         held = value.value
         if class_templates.ALL and class_templates.of(held) is not None:
@@ -180,51 +182,51 @@ def reify(m: Machine, value: V, depth: int = 5) -> Any:
     return obj.cls(cells)
 
 
-#: Known containers that anybody could change, and how long they may be to be looked at as a whole.
+#: Known containers that are mutable, so their contents are read as a whole under a guard; and the most items that they may have for this.
 _OPENED: Final = frozenset({list, dict})
 _OPENED_ITEMS: Final = 1_000
 
 
 def _looked_at(m: Machine, value: V) -> Any:
-    """Like reify; a known list or dict of constants itself, of which is not said yet that it is read."""
+    """Return the Python object of value as reify does; a known list or dict of constants is returned itself, and its read is not recorded yet."""
     if isinstance(value, Known) and type(value.value) in _OPENED:
         return value.value if _constants_in(value.value) and id(value.value) not in m.tables.thawed else NO_CONSTANT
     return reify(m, value)
 
 
 def _constants_in(held: Any) -> bool:
-    """Are these constants, and not too many?"""
+    """Are all elements of held constants, and not more than _OPENED_ITEMS?"""
     if len(held) > _OPENED_ITEMS:
         return False
     return all(type(x) in PLAIN or is_immutable(x) for x in (held.values() if type(held) is dict else held))
 
 
 def _read(m: Machine, value: V) -> bool:
-    """Says of a known container that it is read; False: that cannot be relied upon."""
+    """Record that the contents of a known list or dict are read; False if they cannot be relied upon."""
     return not isinstance(value, Known) or type(value.value) not in _OPENED or m.environment.static(value)
 
 
 def look(m: Machine, values: "list[V]") -> "list[Any] | None":
-    """The values themselves, known all the way down, for something that only looks at them."""
+    """Return the Python objects of values, for code that only reads them; None if one is not known all the way down."""
     found = [_looked_at(m, value) for value in values]
     if any(one is NO_CONSTANT for one in found) or not all(_read(m, value) for value in values):
         return None
     return found
 
 
-#: What has the same hash in every process: sets of it are iterated over in the same order.
+#: Classes of objects that have the same hash in every process: sets of them have the same iteration order.
 _SAME_HASH: Final = frozenset({int, bool, float, complex})
 
 
 def _reify_set(obj: VObj) -> Any:
-    """A set whose order of iteration may be relied on."""
+    """Rebuild a set whose iteration order can be relied upon; NO_CONSTANT if it cannot."""
     if not all(type(item) in _SAME_HASH for item in obj.keys):
         return NO_CONSTANT
     return (obj.extra or History(obj.keys)).replay()
 
 
 def virtual(m: Machine, result: Any, labels: Labels) -> V | None:
-    """A folded result as an engine value: constants, or fresh containers of them; None if it is neither."""
+    """Return a folded result as an engine value: a constant, or a new virtual container of constants; None if it is neither."""
     if is_immutable(result):
         if type(result) is int and result.bit_length() > _LARGE:
             return None

@@ -1,8 +1,8 @@
 """Exception objects of the trace, known by their arguments and attributes (CPython: Objects/exceptions.c).
 
 The cells of such an object are ``args``, the fields that its class has in C, and the instance's attributes.  Raising it
-where a handler is known makes it real, with the traceback and the context that it has in CPython; its contents stay
-known, so that a handler that looks at these alone leaves nothing of it in the residual (see passes/scalar/dce.py).
+where a handler is known materializes it, with the traceback and the context that it has in CPython; its contents stay
+known, so if the handler reads only these, the exception is removed from the residual (see passes/scalar/dce.py).
 """
 
 import builtins
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from hovis.engine.machine.machine import Machine
     from hovis.engine.state.frames_and_heap import Frame
 
-#: Classes whose instances are their arguments, their attributes and perhaps such a field.
+#: Classes whose instances consist of their arguments, their attributes and perhaps one of the fields in FIELDS.
 MODELLED: Final = frozenset(
     cls
     for cls in vars(builtins).values()
     if isinstance(cls, type) and any(issubclass(cls, base) and cls.__basicsize__ == base.__basicsize__ for base in (BaseException, *FIELDS))
 )
 
-#: ``extra`` of an exception that nobody has but the interpreter, which is handling it: only opaque code can ask for it.
+#: ``extra`` of an exception that only the interpreter holds, which is handling it: only opaque code can get it.
 HANDLED: Final = "handled"
 
-#: What a raise and its handler set.
+#: The attributes that a raise and its handler set.
 MARKS: Final = frozenset({"__cause__", "__context__", "__suppress_context__", "__traceback__"})
 
 
 def modelled(cls: type) -> bool:
-    """Can instances of cls be objects of the trace?  (Made by ``BaseException.__new__``, no fields that are not known here.)"""
+    """Can instances of cls be objects of the trace? (They are made by ``BaseException.__new__``, and have no fields that are unknown here.)"""
     if cls in MODELLED:
         return True
     if type(cls) is not type or not issubclass(cls, BaseException) or lookup(cls, "__del__") is not None:
@@ -56,7 +56,7 @@ _HEAP_TYPE: Final = 1 << 9
 
 
 def make(m: "Machine", cls: type, args: V) -> Ref:
-    """What ``cls.__new__`` gives for a tuple of arguments."""
+    """Make the object that ``cls.__new__`` gives for a tuple of arguments."""
     fields = fields_of(cls)
     return m.new(VObj("exception", cls, (args, *(NONE for _ in fields)), ("args", *fields)))
 
@@ -77,19 +77,19 @@ def initialize(m: "Machine", exception: Ref, args: list[V], named: dict[str, V],
 
 
 def new(m: "Machine", cls: type, args: list[V], named: dict[str, V]) -> Ref:
-    """``cls(*args, **named)`` of a class without an ``__init__`` in Python."""
+    """Do ``cls(*args, **named)`` for a class without an ``__init__`` in Python."""
     exception = make(m, cls, NONE)
     initialize(m, exception, args, named, fields_of(cls))
     return exception
 
 
 def takes(cls: type, named: dict[str, V]) -> bool:
-    """May these be keyword arguments of an initializer in C?"""
+    """Does the C initializer of cls accept these keyword arguments?"""
     return all(name in fields_of(cls) and name not in ("value", "code") for name in named)
 
 
 def node_of(m: "Machine", exception: Ref) -> Dyn:
-    """The real exception, which stays the interpreter's own affair."""
+    """Return the real exception, for use by the interpreter alone: the program does not get hold of it."""
     held = m.state.heap[exception.aid].extra
     virtual = m.state.heap[exception.aid].node is None
     node = m.operand(exception)
@@ -99,7 +99,7 @@ def node_of(m: "Machine", exception: Ref) -> Dyn:
 
 
 def changed(m: "Machine", exception: Ref, callee: Any, args: list[V], effect: Effect) -> None:
-    """An op that gives back the exception, changed in what only handlers look at."""
+    """Emit an op that returns the exception with a change that only handlers see; its result stands for the exception from now on."""
     node = node_of(m, exception)
     operands = (node.value, *(m.operand(arg) for arg in args))
     op = Op(callee, operands, (), node.type, None, effect, m.location())
@@ -109,7 +109,7 @@ def changed(m: "Machine", exception: Ref, callee: Any, args: list[V], effect: Ef
 
 
 def depth_of_handler(m: "Machine") -> int:
-    """How many calls of the user's lead to the frame that catches what is raised here; 0: none does."""
+    """Return the number of user calls that lead to the frame that catches an exception raised here; 0 if no frame does."""
     frames = m.state.frames
     for at in range(len(frames) - 1, -1, -1):
         if frames[at].handler is not None:
@@ -118,12 +118,12 @@ def depth_of_handler(m: "Machine") -> int:
 
 
 def depth_of(location: Location | None) -> int:
-    """How many calls of the user's a place is in."""
+    """Return the number of user calls that a location is in; 0 for None."""
     return 0 if location is None else sum(1 for _ in location.chain())
 
 
 def traced(m: "Machine", exception: V, again: bool) -> V:
-    """An exception on the way to its handler: its traceback tells of the calls from there on."""
+    """Emit the op (if one is needed) that makes the traceback of an exception contain the calls from its handler on; return the exception."""
     depth = depth_of_handler(m)
     if again and not 0 < depth < depth_of(m.location()):
         return exception
@@ -138,7 +138,7 @@ def traced(m: "Machine", exception: V, again: bool) -> V:
 
 
 def out_of(m: "Machine", op: Op, param: Param) -> V:
-    """What comes out of an op that raised: known, if only one exception can."""
+    """Return the exception that comes out of an op that raised: a known one, if only one is possible."""
     depth = depth_of_handler(m)
     caught: Param | Op = param
     if depth > 1:
@@ -168,7 +168,7 @@ def out_of(m: "Machine", op: Op, param: Param) -> V:
 
 
 def _argument(m: "Machine", op: Op, caught: Param | Op, arg: Any) -> V:
-    """An argument of an exception: a constant, an operand, or something of a type."""
+    """Return an argument of an exception: a constant, an operand of op, or a value of a known type."""
     if isinstance(arg, AbstractValue):
         args = Op(getattr, (caught, Const("args")), (), Type(tuple), None, Effect.READS, m.location())
         item = Op(operator.getitem, (args, Const(0)), (), arg, None, Effect.READS, m.location())
@@ -181,13 +181,13 @@ def _argument(m: "Machine", op: Op, caught: Param | Op, arg: Any) -> V:
 
 
 def raised(m: "Machine", exception: Ref) -> None:
-    """The exception is raised here: it has a traceback, and what is being handled for its context."""
+    """Mark the exception as raised here: it has a traceback, and the exception that is being handled as its context."""
     changed(m, exception, ops.raised, [], Effect.READS)
     handled = m.state.handled
     if isinstance(handled, Ref) and handled.aid == exception.aid:
         return
     for aid, other in m.state.heap.items():
-        # a chain that would come back here is cut where it did
+        # a chain of contexts that leads back to this exception is cut there, as in CPython: read that context at run time
         at = other.find("__context__") if other.kind == "exception" and other.node is not None else -1
         cell = other.cells[at] if at >= 0 else None
         if isinstance(cell, Ref) and cell.aid == exception.aid:
@@ -197,7 +197,7 @@ def raised(m: "Machine", exception: Ref) -> None:
 
 
 def told(m: "Machine", exception: V) -> None:
-    """An AttributeError that says of nothing whose attribute is missing is told where it leaves the read of one."""
+    """Set ``name`` and ``obj`` of an AttributeError that has neither when it leaves a call that reads an attribute."""
     cls = m.class_of(exception)
     if cls is None or not issubclass(cls, AttributeError) or not isinstance(exception, Ref) or m.obj(exception, "exception") is None:
         return
@@ -216,7 +216,7 @@ def told(m: "Machine", exception: V) -> None:
 
 
 def marked(m: "Machine", exception: Ref, handled: V) -> None:
-    """Remember what a raise sets; at the beginning of the traced function nobody knows what is being handled."""
+    """Record the attributes that a raise sets; at the beginning of the traced function it is unknown which exception is being handled."""
     obj = m.state.heap[exception.aid]
     assert obj.node is not None
     unknown = isinstance(handled, Known) and handled.value is None
@@ -231,12 +231,12 @@ def marked(m: "Machine", exception: Ref, handled: V) -> None:
     m.put(exception, obj)
 
 
-#: Exceptions behind one another that are known: a loop may go on chaining them.
+#: The most exceptions of a chain of contexts and causes that stay known: a loop may chain ever more of them.
 CHAIN: Final = 4
 
 
 def _deep(m: "Machine", exception: V) -> bool:
-    """Is what stands behind an exception known far enough?"""
+    """Are at least CHAIN exceptions known in the chain that begins with this one?"""
     todo, seen = [(exception, 1)], set()
     while todo:
         value, depth = todo.pop()
@@ -249,17 +249,17 @@ def _deep(m: "Machine", exception: V) -> bool:
     return False
 
 
-#: What the frames hold that an exception has left, as an attribute that no program can name.
+#: The values that the frames hold which an exception has left, as an attribute whose name no program can use.
 _FRAMES: Final = " frames"
 
 
 def hold(m: "Machine", frame: "Frame", exception: V, left: "list[V]") -> None:
-    """An exception has left frames for this one: with its traceback it holds what they hold, at least until it is handled."""
+    """Record that an exception has left frames for this one: its traceback keeps alive what they hold, at least until it is handled."""
     clean: set[int] = set()
     kept = [value for value in left if m.state.ends_visibly(value, clean)]
     if not kept:
         return
-    # the innermost goes first (tb_dealloc), and a tuple lets go of the last one first
+    # the innermost frame is released first (tb_dealloc), and a tuple releases its last item first
     held = m.new(VObj("tuple", tuple, tuple(reversed(kept))))
     slot = len(frame.code.names)
     before = frame.locals[slot]
@@ -270,7 +270,7 @@ def hold(m: "Machine", frame: "Frame", exception: V, left: "list[V]") -> None:
 
 
 def let_frames_go(m: "Machine") -> None:
-    """The frame on top has handled an exception."""
+    """Release the exception that the top frame has handled, and what the frames held that it left."""
     frame = m.frame
     slot = len(frame.code.names)
     m.let_go.append(m.state.handled)
@@ -281,7 +281,7 @@ def let_frames_go(m: "Machine") -> None:
 
 
 def caused(m: "Machine", exception: Ref, cause: V) -> None:
-    """``raise exception from cause``, before the raise."""
+    """Set the cause for ``raise exception from cause``, before the raise."""
     changed(m, exception, ops.with_cause, [cause], Effect.WRITES)
     obj = m.state.heap[exception.aid]
     assert obj.node is not None
@@ -292,7 +292,7 @@ def caused(m: "Machine", exception: Ref, cause: V) -> None:
 
 
 def noted(m: "Machine", exception: Ref, note: V) -> None:
-    """``exception.add_note(note)`` of one that is real."""
+    """Do ``exception.add_note(note)`` for a real exception."""
     changed(m, exception, ops.with_note, [note], Effect.WRITES)
     obj = m.state.heap[exception.aid]
     assert obj.node is not None
@@ -300,14 +300,14 @@ def noted(m: "Machine", exception: Ref, note: V) -> None:
 
 
 def read(m: "Machine", node: Operand, name: str) -> Dyn:
-    """What the real exception says of itself."""
+    """Emit a read of an attribute of the real exception."""
     op = Op(getattr, (node, Const(name)), (), ANY, None, Effect.READS, m.location())
     m.block.ops.append(op)
     return Dyn(op, ANY)
 
 
 def get(m: "Machine", value: Ref, name: str) -> "V | None":
-    """What the object itself says of an attribute; None: nothing."""
+    """Return an attribute that the exception object itself has; None if it has none by that name."""
     obj = m.state.heap[value.aid]
     index = obj.find(name)
     if index >= 0:
@@ -321,7 +321,7 @@ def get(m: "Machine", value: Ref, name: str) -> "V | None":
 
 
 def store(m: "Machine", target: Ref, name: str, value: V) -> bool:
-    """``target.name = value`` where nothing but the object decides; False: not here."""
+    """Do ``target.name = value`` if only the exception object itself is involved; False if not."""
     obj = m.obj(target, "exception")
     if obj is None or name in MARKS or name == "__dict__" or (name == "args" and m.class_of(value) is not tuple):
         return False

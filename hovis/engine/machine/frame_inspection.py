@@ -1,4 +1,4 @@
-"""Callees that look at the frames above them: their callers are not inlined."""
+"""Callees that inspect the frames above them: their callers are not inlined."""
 
 import _abc  # type: ignore[import-not-found]
 import functools
@@ -16,7 +16,7 @@ from hovis.engine.state.specialization_tables import GiveUp, Restart
 from hovis.engine.state.type_lookup import find, flat
 from hovis.engine.state.values import Known, V
 
-#: Builtins that see the frame of their caller, and with how many arguments at the most.
+#: Builtins that inspect the frame of their caller, and the largest number of arguments with which they do.
 _READERS: Final[dict[object, int]] = {
     locals: 0,
     vars: 0,
@@ -27,26 +27,26 @@ _READERS: Final[dict[object, int]] = {
 }
 #: Callees that stop in the caller's frame, for a person to look at.
 _STOPPERS: Final[tuple[object, ...]] = (breakpoint, pdb.set_trace)
-#: Builtins that give frames, by which all that are above can be reached.
+#: Builtins that return frames, from which all frames above can be reached.
 _GIVERS: Final[tuple[object, ...]] = (sys._getframe, inspect.currentframe, inspect.stack, inspect.trace)
-#: Builtins that ask a class's ``__subclasshook__``; that of protocols looks at the frames above it (_allow_reckless_class_checks of Lib/typing.py).
+#: Builtins that call a class's ``__subclasshook__``; that of protocols inspects the frames above it (_allow_reckless_class_checks of Lib/typing.py).
 _HOOK_CALLERS: Final[tuple[object, ...]] = (_abc._abc_instancecheck, _abc._abc_subclasscheck, isinstance, issubclass)
-#: Builtins after which somebody watches which functions are called, and what lines of them are run.
+#: Builtins that install a hook which observes the functions that are called from then on, and the lines that they run.
 _WATCHERS: Final[tuple[object, ...]] = (
     sys.settrace, sys.setprofile, *(getattr(sys.monitoring, name) for name in ("set_events", "set_local_events") if hasattr(sys, "monitoring"))
 )  # fmt: skip
 
 #: All of these, by id.
 LOOKERS: Final = frozenset(map(id, (*_READERS, *_STOPPERS, *_GIVERS, *_HOOK_CALLERS, *_WATCHERS)))
-#: Those that look when others call them, with one argument.
+#: Those that inspect a frame also when other code calls them, with one argument.
 _PASSED_ON: Final = frozenset(map(id, (locals, eval, exec, warnings.warn)))
 _MANY: Final = sys.maxsize
-#: As many frames: the function itself, and what it calls.
+#: This many frames: the function itself, and one that it calls.
 _NEAR: Final = 2
 
 
 def called(m: Machine, fn: Any, args: list[V]) -> None:
-    """One of LOOKERS is called: what it looks at has to be there."""
+    """Prepare a call of one of LOOKERS: the frames that it inspects have to exist."""
     if _is_one(fn, _WATCHERS):
         raise GiveUp(f"it calls {fn.__name__}: what is called from then on, and where it stands, is watched")
     if _is_one(fn, _GIVERS) or (_is_one(fn, _HOOK_CALLERS) and _asks_a_protocol(args)):
@@ -56,7 +56,7 @@ def called(m: Machine, fn: Any, args: list[V]) -> None:
 
 
 def passed(m: Machine, *values: V) -> None:
-    """Somebody is called, or given what may be called: where that looks at the frame above, this is to be the right one."""
+    """Do not inline the current function if a value that is called, or passed as a callable, inspects the frame of its caller."""
     for value in values:
         if isinstance(value, Known):
             held = value.value
@@ -71,13 +71,13 @@ def _is_one(fn: object, among: tuple[object, ...]) -> bool:
 
 
 def _asks_a_protocol(args: list[V]) -> bool:
-    """Is one of the classes that are asked one whose hook looks at frames?"""
+    """Does args contain a class whose ``__subclasshook__`` inspects frames (a protocol)?"""
     held = [arg.value for arg in args if isinstance(arg, Known)]
     return any(isinstance(cls, type) and getattr(find(cls, "__subclasshook__"), "__module__", None) == typing.__name__ for value in held for cls in flat(value))
 
 
 def leave_caller(m: Machine, fn: object) -> None:
-    """fn looks at its caller's frame: the caller must be a real frame with the real variables."""
+    """Do not inline the caller of fn, which inspects its frame: it must be a real frame with the real variables."""
     why = _why(fn)
     caller = next((frame for frame in reversed(m.state.frames[1:]) if not _hidden(m, frame)), None)
     if caller is None:
@@ -87,9 +87,10 @@ def leave_caller(m: Machine, fn: object) -> None:
 
 
 def need_callers(m: Machine, fn: object) -> None:
-    """fn looks at the frames above it: none of them may be inlined.
+    """Do not inline any of the frames above fn, which inspects them.
 
-    The residual itself is a frame with the right places, but for its variables: where these are looked at, it is the original that has to run.
+    The frame of the residual itself has the right source locations, but not the original's variables: if these are inspected, the original
+    has to run.
     """
     if len(m.state.frames) <= _NEAR and any("f_locals" in frame.code.code.co_names for frame in m.state.frames):
         raise GiveUp(_why(fn))
@@ -97,7 +98,7 @@ def need_callers(m: Machine, fn: object) -> None:
 
 
 def need_callers_again(m: Machine, code: CodeType) -> None:
-    """A call that stays one, of what was found to look at the frames above it: so it does here."""
+    """Do not inline the frames above a call that stays a call, if its code was found to inspect them."""
     if code in m.tables.frame_readers:
         _leave_inlined(m, m.tables.not_entered[code])
 
@@ -112,9 +113,9 @@ def _leave_inlined(m: Machine, why: str) -> None:
 
 
 def caller(m: Machine, level: int) -> "tuple[dict[str, Any], str, int] | int":
-    """The frame so many levels up, 1 being the current one: its globals, file and line.
+    """Return the globals, file and line of the frame level levels up, 1 being the current one.
 
-    A number: it is so many levels above the traced function.
+    If that frame is above the traced function, return the number of levels that it is above instead.
     """
     frames = [frame for frame in reversed(m.state.frames) if not _hidden(m, frame)]
     if level > len(frames):
@@ -125,7 +126,7 @@ def caller(m: Machine, level: int) -> "tuple[dict[str, Any], str, int] | int":
 
 
 def _hidden(m: Machine, frame: Frame) -> bool:
-    """Is it a model of what is C code in CPython?"""
+    """Is frame that of a model, whose original is C code and has no frame in CPython?"""
     return frame.code.filename.startswith(m.package)
 
 

@@ -9,7 +9,7 @@ HANDLERS: dict[str, Callable[[Machine, Any], int | None]] = {}
 
 
 def handles(*names: str) -> Callable[[Callable[[Machine, Any], int | None]], Callable[[Machine, Any], int | None]]:
-    """Decorator: the function below is the handler of these instructions."""
+    """Decorator that registers a function as the handler of these instructions."""
 
     def register(handler: Callable[[Machine, Any], int | None]) -> Callable[[Machine, Any], int | None]:
         for name in names:

@@ -1,7 +1,7 @@
-"""Lending: a builtin that only looks at a virtual container is given a copy, and the container stays virtual.
+"""Lending: a builtin that only reads a virtual container gets a copy of it, and the container stays virtual.
 
-The callee's rule says that it runs no code of the user's and writes nothing; its result is an atom, or a new container
-of atoms, so that nobody can tell the copy from the object.  Where all contents are known the copy is a constant tuple.
+The callee's rule says that it runs no user code and writes nothing; its result is an atom, or a new container of atoms, so
+the copy cannot be distinguished from the object.  If all contents are known, the copy is a constant tuple.
 """
 
 import operator
@@ -16,13 +16,13 @@ from hovis.ir.model import Effect, Operand
 from hovis.lattice import AbstractValue, Array, Const, Partial, Type, Union
 from hovis.lattice.constants import ATOMS, is_immutable
 
-#: Functions that keep what they are given, or look at which object it is.
+#: Functions that depend on the identity of their operands.
 _BY_IDENTITY: Final = (operator.is_, operator.is_not, id)
 
 #: Functions whose result is a new container of the elements.
 _NEW: Final = (sorted, list, tuple, set, frozenset, operator.mul, operator.add, operator.getitem)
 
-#: To these a tuple is as good as a list with the same items.
+#: Functions that give the same result for a tuple as for a list with the same items.
 _ANY_SEQUENCE: Final = (sorted, sum, min, max, any, all, operator.contains, set, frozenset, list, str.join)
 
 #: Kinds that are copied.
@@ -32,7 +32,9 @@ _LASTING: Final = (Effect.WRITES | Effect.OPAQUE).value
 
 
 def lend(m: Machine, fn: Any, args: list[V], types: list[AbstractValue], result: AbstractValue, effect: Effect) -> tuple[list[V], Effect]:
-    """The arguments as the call gets them, and its effect: it reads what is not a copy."""
+    """Return the arguments as the call gets them, with copies of containers where possible, and its effect: it reads the containers that are not
+    copied.
+    """
     if Ref not in map(type, args):
         return args, effect
     allowed = not effect._value_ & _LASTING and not any(fn is one for one in _BY_IDENTITY)
@@ -51,7 +53,7 @@ def _can_be_lent(m: Machine, arg: Ref, kind: AbstractValue) -> bool:
 
 
 def _is_new(fn: Any, result: AbstractValue, types: list[AbstractValue]) -> bool:
-    """Can the result have no part of an argument in it that could be told from a copy?"""
+    """Whether the result has no part of an argument in it by which a copy could be told from the object."""
     if isinstance(result, Union):
         return all(_is_new(fn, member, types) for member in result.members)
     cls = type(result.value) if isinstance(result, Const) else result.cls if isinstance(result, Type) else None
@@ -61,7 +63,7 @@ def _is_new(fn: Any, result: AbstractValue, types: list[AbstractValue]) -> bool:
 
 
 def _is_of_numbers(result: AbstractValue) -> bool:
-    """Is it an array into which numbers are copied?  Back ends that compile have no place for the list that these were in."""
+    """Is the result an array into which numbers are copied? Back ends that compile cannot represent the list that the numbers were in."""
     return isinstance(result, Array) and getattr(result.dtype, "kind", "O") in "biufc"
 
 
@@ -72,7 +74,7 @@ def _of_atoms(kind: AbstractValue) -> bool:
 
 
 def _copy_of(m: Machine, fn: Any, ref: Ref) -> V | None:
-    """A copy of a virtual container; None: it is none, or it would be built again and again."""
+    """Return a copy of a virtual container; None if it cannot be copied, or would be copied in each iteration of a loop."""
     obj = m.obj(ref, *_LENT)
     if obj is None or (obj.extra is not None and obj.kind != "set" and not obj.inner):
         return None
@@ -88,7 +90,7 @@ def _copy_of(m: Machine, fn: Any, ref: Ref) -> V | None:
 
 
 def _copied(m: Machine, aid: int) -> Operand:
-    """The copy of an object: the one that there is, or a new one, of all that is in it too."""
+    """Return the copy of an object, an existing one or a new one; the containers in it are copied too."""
     found = borrowed_copies.copy_of(m, aid)
     if found is not None:
         return found
@@ -115,7 +117,7 @@ def _is_copied(m: Machine, part: VObj) -> bool:
 
 
 def _is_known_sequence(m: Machine, obj: VObj) -> bool:
-    """Is it a real object of which the back end, which has no place for it, is to see the items?"""
+    """Is obj a real list or tuple whose items the back end needs, because it cannot represent the object?"""
     return m.known_sizes and not obj.forgotten and obj.kind in ("list", "tuple")
 
 
@@ -130,7 +132,7 @@ def _in_loop(m: Machine) -> bool:
 
 
 def _last(m: Machine, code: Any) -> dict[int, int]:
-    """Loop head → the last instruction that goes back to it."""
+    """Map each loop header to the last instruction that jumps back to it."""
     key = "loops", code
     found: dict[int, int] | None = m.tables.answers.get(key)
     if found is None:

@@ -1,4 +1,4 @@
-"""Where instructions stand in the user's source, with the calls that inlined them."""
+"""Source locations of instructions, with the calls that inlined them."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from hovis.ir.origins import origins_of
 
 
 class Locations:
-    """The locations of sites (a call string and an instruction), each made once."""
+    """The locations of sites (a call string and an instruction), each computed once."""
 
     __slots__ = ("found", "package")
 
@@ -17,7 +17,7 @@ class Locations:
         self.found: dict[tuple[int, int], Location | None] = {}
 
     def of(self, frames: Sequence[Frame], depth: int) -> Location | None:
-        """Where the frame at depth stands; code of hovis's own counts as its caller's."""
+        """Return the location of the frame at depth; hovis's own code has the location of its caller."""
         first = depth
         while first and (frames[first].ctx, frames[first].pc) not in self.found:
             first -= 1
@@ -27,7 +27,7 @@ class Locations:
         return at
 
     def _of_frame(self, frame: Frame, caller: Location | None) -> Location | None:
-        """The location of a frame whose caller's is known."""
+        """Return the location of a frame, given that of its caller."""
         key = (frame.ctx, frame.pc)
         if key in self.found:
             return self.found[key]
@@ -42,7 +42,7 @@ class Locations:
             found = caller
         else:
             line, end_line, col, end_col = code.instructions[frame.pc].position
-            # what the constructor of a NamedTuple does, without the call in between
+            # as the constructor of a NamedTuple does, but without a Python call
             found = tuple.__new__(Location, (code.filename, line, end_line, col, end_col, code.qualname, code.first_line, caller))
         self.found[key] = found
         return found

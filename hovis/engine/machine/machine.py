@@ -1,7 +1,7 @@
-"""The abstract machine: one chain of instructions at a time, emitting what cannot be done now.
+"""The abstract machine: evaluates one chain of instructions at a time, and emits the operations that cannot be done while tracing.
 
-Everything that instruction handlers need: the stack, emitting calls, escapes, raising, writes to what is static.
-Where paths meet is the business of :mod:`hovis.engine.merge.merging`.
+It offers everything that instruction handlers need: the stack, emitting calls, escapes, raising, writes to static objects.
+Merges of control flow are handled by :mod:`hovis.engine.merge.merging`.
 """
 
 import abc
@@ -33,7 +33,7 @@ from hovis.lattice import ANY, RAISED, AbstractValue, Const, Type
 from hovis.lattice import Any as AnyType
 from hovis.library.core import Library
 
-#: What is written to is no object of the heap (see Machine.forget).
+#: ``within`` of a write to an object that is not in the heap (see Machine.forget).
 NOWHERE: Final = -1
 
 #: An op with one of these in an active handler ends its block with two edges.
@@ -41,19 +41,19 @@ MAY_RAISE: Final = Effect.RAISES | Effect.OPAQUE
 MAY_WRITE: Final = Effect.WRITES | Effect.OPAQUE
 
 
-#: What a call may do at whose end a handler of signals may raise.
+#: Effects of a call at whose end a signal handler may raise.
 _INTERRUPTED: Final = Effect.RAISES | Effect.INTERRUPTED
 _MAY_RAISE: Final = MAY_RAISE.value
 _MAY_WRITE: Final = MAY_WRITE.value
 _OPAQUE: Final = Effect.OPAQUE.value
 
 
-#: What gives something that its first operand holds.
+#: Functions that return something that their first operand holds.
 _TAKING: Final = (next, iter, getattr, operator.getitem, dict.get, dict.setdefault)
 
 
 class Machine(abc.ABC):
-    """State and output of the chain that is being evaluated."""
+    """The state and the output of the chain that is being evaluated."""
 
     def __init__(self, library: Library, tables: Tables, package: str, frozen: bool) -> None:
         self.library = library
@@ -62,48 +62,49 @@ class Machine(abc.ABC):
         self.effort = Effort(tables)
         self.keys = Keys(tables, self.effort)
         self.state = State([], {})
-        #: is the residual to be compiled for something else than Python?
+        #: is the residual to be compiled by a back end other than Python, for known sizes?
         self.known_sizes = False
         self.package = package
         self.block = Block()
         self.entry: Entry
-        #: the instruction from which the frame on top has jumped back, where the chain has been in another frame since
+        #: the instruction from which the top frame has jumped back, if the chain has been in another frame since
         self.came: int | None = None
         self.emitted = 0
         self.next_aid = 0
         self.locations = Locations(package)
         self.endings = False
-        #: the classes of instances that the trace has made, and code of which nothing is known has seen
+        #: the classes of instances that the trace has made, and that have been passed to unknown code
         self.doubted: set[type] = set()
-        #: is something told of items that nobody has looked at?
+        #: does the trace assume something of items that has not been tested?
         self.untested = False
-        #: codes that are active again and again, without a decision: how often, and what they have been given (see inline_python)
+        #: codes that call themselves recursively, without a decision in between: how often, and with which arguments (see recursion)
         self.repeated: dict[types.CodeType, tuple[int, Any]] = {}
         #: the op emitted last
         self.latest: Op | None = None
-        #: what something has held that is another now, until the instruction at hand has been interpreted
+        #: values that variables or objects have released, until the current instruction has been interpreted
         self.let_go: list[V] = []
         self.looks: list[Look] = []
         self.homes: dict[int, Entry] = {}
         self.lent: dict[int, Copy] = {}
-        #: the arguments of the call that the instruction at hand is, if it leaves the result on the stack
+        #: the arguments of the current instruction, if it is a call that leaves its result on the stack
         self.given: list[V] | None = None
-        #: is it only to be found out what something will probably give?  Calls give what is expected of them then (see predicted_results)
+        #: is the machine only predicting a probable result?  Calls give their predicted results then (see predicted_results)
         self.guesses = False
-        #: operands of the op that is being emitted (what escapes with it may be held by one of them)
+        #: operands of the op that is being emitted (one of them may hold an object that escapes with it)
         self.pinned: Sequence[V] | None = None
-        #: generators of which the real ones are being made
+        #: virtual generators whose real ones are being built
         self.building: set[int] = set()
-        #: has a generator been suspended whose end would run something?
+        #: has a generator been suspended that would run code when it is closed?
         self.watching = False
         #: the numbers of generators that may be suspended, in some state of the chain
         self.suspended: set[int] = set()
         #: is the trace done, and are edges being resolved?
         self.resolving = False
-        #: objects of which it is asked whether anything is stored into them, by number; and those of which it was said that nothing is
+        #: the objects that are watched for stores into them: maps the number in the heap to the number of the question
         self.watched: dict[int, int] = {}
+        #: the numbers of the questions on whose answer, that nothing is stored, the trace has relied
         self.trusted: set[int] = set()
-        #: the entries that go past the head of a loop with a test, by the context and the head
+        #: the entries whose chains go past a loop header that has a test, by call string and header
         self.went_past: dict[tuple[int, int], set[Entry]] = {}
 
     # --------------------------------------------------------------------------------------------- the frame
@@ -119,7 +120,7 @@ class Machine(abc.ABC):
         return self.state.frames[-1].stack.pop()
 
     def popn(self, count: int) -> list[V]:
-        """The count top values, the deepest first."""
+        """Pop the count top values; the deepest comes first."""
         stack = self.state.frames[-1].stack
         if not count:
             return []
@@ -128,51 +129,51 @@ class Machine(abc.ABC):
         return found
 
     def here(self) -> tuple[int, int]:
-        """The site of the instruction that is being executed."""
+        """Return the site of the instruction that is being executed."""
         frame = self.state.frames[-1]
         return frame.ctx, frame.pc
 
     def named(self, value: V, name: object) -> None:
-        """The user keeps value under this name: a variable, an attribute, a key."""
+        """Name an SSA value after the variable, attribute or key under which the user keeps it."""
         if type(value) is Dyn and type(value.value) in VALUES and value.value.name is None and type(name) is str and name.isidentifier():  # type: ignore[union-attr]
             if not self.state.frames[-1].code.filename.startswith(self.package):
                 value.value.name = name  # type: ignore[union-attr]
 
     def interprets(self, code: Code) -> bool:
-        """Is it the code of an interpreter of hovis's own?"""
+        """Is code part of an interpreter that belongs to hovis itself?"""
         return own_code.interprets(code.filename)
 
     def is_model(self, code: Code) -> bool:
-        """Is it the library's own code, that does what a builtin does?"""
+        """Is code a model of the library, which is traced in place of a builtin?"""
         return code.filename.startswith(self.package) and not self.interprets(code)
 
     def user_site(self) -> tuple[int, int]:
-        """The site in the user's own code that led here (models of builtins are none of it)."""
+        """Return the site in user code that led here (models of builtins do not count)."""
         for frame in reversed(self.state.frames):
             if not frame.code.filename.startswith(self.package):
                 return frame.ctx, frame.pc
         return self.here()
 
     def location(self) -> Location | None:
-        """Where the current instruction stands, with the calls that inlined it."""
+        """Return the location of the current instruction, with the calls that inlined it."""
         frames = self.state.frames
         return self.locations.of(frames, len(frames) - 1)
 
     # --------------------------------------------------------------------------------------------- the heap
 
     def new(self, obj: VObj, labels: Labels = NO_LABELS) -> Ref:
-        """Put a new object into the heap."""
+        """Put a new object into the heap, and return a reference to it."""
         aid = self.number()
         self.state.heap[aid] = obj
         return Ref(aid, labels)
 
     def number(self) -> int:
-        """The number of a new object."""
+        """Return the number for a new object."""
         self.next_aid += 1
         return self.next_aid
 
     def obj(self, value: V, *kinds: str) -> VObj | None:
-        """The object behind value, if its contents are known (and it is of one of these kinds)."""
+        """Return the object behind value if its contents are known (and it is of one of these kinds), else None."""
         if isinstance(value, Ref):
             found = self.state.heap[value.aid]
             if not found.forgotten and (not kinds or found.kind in kinds):
@@ -180,7 +181,7 @@ class Machine(abc.ABC):
         return None
 
     def put(self, ref: Ref, obj: VObj) -> None:
-        """A strong update."""
+        """Replace an object in the heap (a strong update)."""
         old = self.state.heap[ref.aid]
         if old.lent is not None:
             raise NotMaterializable(materialize.lent_to(old.lent))
@@ -191,13 +192,13 @@ class Machine(abc.ABC):
         self.state.heap[ref.aid] = obj
 
     def _rewritten(self, which: int) -> None:
-        """What was watched is stored into: nothing that was said before without knowing it stands."""
+        """Record a store into a watched object; restart if the trace has relied on there being none."""
         self.tables.rewritten.add(which)
         if which in self.trusted:
             raise Restart("rewritten")
 
     def resolve(self, value: V) -> V:
-        """value; an SSA value, if it is a real object whose contents are not to be trusted (any more)."""
+        """Return value, or an SSA value if it is a real object whose contents are not to be trusted (any more)."""
         if isinstance(value, Ref):
             obj = self.state.heap[value.aid]
             if obj.forgotten:
@@ -211,19 +212,20 @@ class Machine(abc.ABC):
         return value
 
     def kind_of(self, cls: type, node: Operand | None = None) -> AbstractValue:
-        """The type of an object of the trace; node: where it is a real one, which something else may have made."""
+        """Return the type of an object of the trace; node: the SSA value of a real one, which something else may have made."""
         if cls is not list or not self.known_sizes:
             return self.library.of_class(cls)
         return node.type if isinstance(node, Op | Param) else OWN_LIST
 
     def is_own_list(self, value: V) -> bool:
-        """Is it a list of the trace that is gone through by positions (for it may get longer), and not by an iterator?"""
+        """Is value a list of the trace that is iterated over by positions (as it may grow), and not by an iterator?"""
         return isinstance(value, Dyn) and value.type == OWN_LIST
 
     def look(self) -> None:
-        """An opaque call may have changed the environment: the residual looks, and goes on as before if it has not.
+        """Emit a look: an opaque call may have changed the environment, and the residual continues as before if it has not.
 
-        At the beginning of an instruction: where something has changed that is done as it stands (see Engine.plainly).
+        To be called at the beginning of an instruction: where something has changed, the instruction is done without folding reads of the
+        environment (see Engine.plainly).
         """
         look = Look()
         ctx, pc = self.here()
@@ -237,10 +239,10 @@ class Machine(abc.ABC):
         self.split(same, changed)
 
     def forget(self, opaque: bool = True, within: "int | type | None" = None) -> None:
-        """Somebody else may have written: the contents of escaped objects are not known any more.
+        """Forget the contents of escaped objects, because other code may have written to them.
 
-        An exception that only the interpreter holds can be had by opaque code alone.  within: it was this object that
-        was written to, and whoever did it knows what it holds now; or one of exactly this class.  NOWHERE: it was none of them.
+        An exception that only the interpreter holds can be reached by opaque code alone.  within: only this object was written to, and
+        the caller knows its new contents; or an object of exactly this class.  NOWHERE: no object of the heap was written to.
         """
         heap = self.state.heap
         if not heap or within == NOWHERE:
@@ -260,7 +262,7 @@ class Machine(abc.ABC):
                     self.doubted.add(obj.cls)
 
     def type_of(self, value: V) -> AbstractValue:
-        """What is known of value, as library rules ask it."""
+        """Return the type of value, for rules of libraries."""
         if isinstance(value, Dyn):
             return value.type
         if isinstance(value, Known):
@@ -270,7 +272,7 @@ class Machine(abc.ABC):
         return self.kind_of(self.state.heap[value.aid].cls)
 
     def type_of_in(self, state: State, value: V) -> AbstractValue:
-        """The type of value in another state than that of the chain."""
+        """Return the type of value in a state other than that of the chain."""
         if isinstance(value, Dyn):
             return value.type
         if isinstance(value, Known):
@@ -279,7 +281,7 @@ class Machine(abc.ABC):
         return self.kind_of(obj.extra[2] if obj.inner else obj.cls, obj.node)
 
     def class_of(self, value: V) -> type | None:
-        """The exact class of value, if it is known."""
+        """Return the exact class of value, or None if it is unknown."""
         if isinstance(value, Known):
             return self._class_of(value.value)
         if isinstance(value, Ref):
@@ -287,7 +289,7 @@ class Machine(abc.ABC):
         return value.type.cls if isinstance(value.type, Type) else None
 
     def _class_of(self, held: object) -> type:
-        """The class of a known object; somebody may assign to its ``__class__``."""
+        """Return the class of a known object, guarded where ``__class__`` can be assigned."""
         cls = type(held)
         if not self.environment.frozen and can_change(cls) and not issubclass(type(held), type):
             self.environment.guard("type", held, None, cls)
@@ -296,7 +298,7 @@ class Machine(abc.ABC):
     # --------------------------------------------------------------------------------------------- emitting
 
     def operand(self, value: V) -> Operand:
-        """The IR operand of value; a virtual object escapes."""
+        """Return the IR operand of value; a virtual object is materialized."""
         if class_templates.ALL and isinstance(value, Known):
             value = materialize.real(self, value)
         if isinstance(value, Ref):
@@ -307,7 +309,7 @@ class Machine(abc.ABC):
         return operand_of(value)
 
     def known(self, value: object) -> Known:
-        """A value that is known, for rules of libraries."""
+        """Return a constant as an engine value, for rules of libraries."""
         return Known(value)
 
     def emit(
@@ -322,9 +324,9 @@ class Machine(abc.ABC):
         land: "Landing | None" = None,
         within: "int | type | None" = None,
     ) -> Dyn:
-        """Leave a call in the residual.  land: what is to become of an exception out of it, instead of unwinding.
+        """Emit a call. land: handles an exception out of it, instead of unwinding.
 
-        within: it writes to this object of the heap alone, to one of this class, or to NOWHERE in it (see forget).
+        within: the call writes only to this object of the heap, or to one of this class, or (NOWHERE) to none in the heap (see forget).
         """
         self.pinned = (*args, *kwargs.values()) if kwargs else args
         block, before = self.block, len(self.block.ops)
@@ -346,7 +348,7 @@ class Machine(abc.ABC):
         if made:
             unwinding.cover(block, made)
         ended = callee is next and len(args) == 2 and isinstance(args[1], Known) and args[1].value is END
-        # what is taken out of something that may end may end with it
+        # a value that is taken out of a container whose end may show may end with it
         ends = ENDS if self.endings and holds(type) else 0
         if not ends and isinstance(type, AnyType) and any(callee is one for one in _TAKING):
             ends = max((arg.ends or 0 for arg in args if isinstance(arg, Dyn)), default=0)
@@ -383,13 +385,13 @@ class Machine(abc.ABC):
         return self.watching and lifetimes.any_must_close(self)
 
     def leave(self, block: Block, state: State) -> None:
-        """Close block with a jump to wherever state is."""
+        """Close block with a jump to the entry to which state belongs."""
         edge = Edge(block)
         block.terminator = Jump(edge, self.location())
         self.edge(edge, state)
 
     def folded(self, other: int, labels: Labels) -> None:
-        """The branch at hand was decided by what is known, and does not lead to other."""
+        """Record that the branch at hand was decided by known values, and does not lead to other."""
         frame = self.frame
         if frame.code.filename.startswith(self.package):
             return
@@ -401,15 +403,15 @@ class Machine(abc.ABC):
 
     @abc.abstractmethod
     def acts(self, effect: Effect) -> None:
-        """The current function may do this (see worklist)."""
+        """Record that the current function may have this effect (see worklist)."""
 
     @abc.abstractmethod
     def call(self, callee: V, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
-        """Call any callee (see call): protocols call methods, and calls go by protocols."""
+        """Call any callee (see call); abstract here, as protocols call methods, and calls use protocols."""
 
     @abc.abstractmethod
     def residual(self, aid: int) -> Operand:
-        """The real generator for a virtual one (see residual_generators)."""
+        """Return the real generator for a virtual one (see residual_generators)."""
 
     @abc.abstractmethod
     def get_iter(self, value: V, mode: str = "value") -> int | None:
@@ -417,22 +419,22 @@ class Machine(abc.ABC):
 
     @abc.abstractmethod
     def step(self, iterator: V, mode: str, exit: int = -1) -> int | None:
-        """One step of an iterator (see iteration)."""
+        """Do one step of an iterator (see iteration)."""
 
     @abc.abstractmethod
     def edge(self, edge: Edge, state: State) -> None:
-        """Arrive with state at a place where paths meet (see worklist)."""
+        """Lead an edge to the entry to which state belongs, where paths meet (see worklist)."""
 
     @abc.abstractmethod
     def arrive(self, site: Any, state: State, function: Function) -> Entry:
-        """The entry for state where a residual function begins (see worklist)."""
+        """Return the entry for state where a residual function begins (see worklist)."""
 
     @abc.abstractmethod
     def push_work(self, entry: Entry) -> None:
-        """An entry has to be evaluated (again)."""
+        """Put an entry on the worklist, to be evaluated (again)."""
 
     def meet(self, depth: int, a: int, b: int) -> None:
-        """The paths that leave for a and b in the frame at depth will meet where both have to pass: remember it."""
+        """Record as a merge point the place that the paths for a and b in the frame at depth both have to pass."""
         frames = self.state.frames
         for frame in frames:
             frame.decided = True
@@ -444,15 +446,15 @@ class Machine(abc.ABC):
                 return
             depth -= 1
             if depth >= 0:
-                # both leave the callee: they meet behind its call
+                # both paths leave the callee: they meet after its call
                 self.tables.merge.setdefault(frames[depth].ctx, set()).add(frames[depth].pc + 1)
                 return
 
     def branch(self, cond: Dyn, true: State, false: State, location: Location | None, at: int | None = None) -> int:
-        """An unknown decision at location, by the instruction ``at``: both ways are followed, the true one first.
+        """Branch on an unknown condition at location, by the instruction ``at``: both sides are followed, the true one first.
 
-        But where one of them is a detour to the other, the direct one goes first: so what the rest of the program
-        asks for is known when the detour arrives there with other values.
+        But if one of them is a detour to the other, the direct one is followed first: then it is known which values the rest of the
+        program uses when the detour arrives there with other values.
         """
         block = self.block
         yes, no = Edge(block), Edge(block)
@@ -465,7 +467,7 @@ class Machine(abc.ABC):
         return STOP
 
     def _is_detour(self, way: State, direct: State) -> bool:
-        """Does ``way`` lead, forwards and without a loop, to where ``direct`` stands already?"""
+        """Does ``way`` lead, forward and without a loop, to the point where ``direct`` already is?"""
         frame, other = way.frames[-1], direct.frames[-1]
         code, pc, at = frame.code, frame.pc, other.pc
         if frame.ctx != other.ctx or pc >= at or code.meet(pc, at) != at:
@@ -473,7 +475,7 @@ class Machine(abc.ABC):
         return not any(pc <= head < at for head in code.loop_heads)
 
     def split(self, cond: Dyn, false: State) -> None:
-        """An unknown decision within an instruction: the chain goes on where cond is true, false is followed later."""
+        """Branch on an unknown condition within an instruction: the chain continues where cond is true; the state false is followed later."""
         yes, no = Edge(Block()), Edge(self.block)
         self.block.terminator = Branch(cond.value, yes, no, self.location())
         self.block = yes.block
@@ -481,7 +483,7 @@ class Machine(abc.ABC):
         self._go_on(no, false, at if frame.ctx == ctx else None)
 
     def _go_on(self, edge: Edge, state: State, at: int | None) -> None:
-        """An edge of a branch leads to where state is, perhaps by a jump back from the instruction ``at``."""
+        """Lead an edge of a branch to where state is, polling for signals if it jumps back there from the instruction ``at``."""
         if at is not None and state.frames[-1].pc < at and unwinding.polls(self, state, at):
             edge.block = Block()
             self.leave(unwinding.poll(self, edge.block, state, at), state)
@@ -489,7 +491,7 @@ class Machine(abc.ABC):
             self.edge(edge, state)
 
     def header(self) -> bool:
-        """Make this instruction a place where paths meet.  False: the chain came from elsewhere, and ends here."""
+        """Make this instruction a merge point. False: the chain came from elsewhere, and ends here."""
         ctx, pc = self.here()
         self.tables.merge.setdefault(ctx, set()).add(pc)
         if self.entry.site == self.state.site() and self.block is self.entry.block and not self.block.ops:
@@ -500,9 +502,9 @@ class Machine(abc.ABC):
     # --------------------------------------------------------------------------------------------- exceptions
 
     def raise_(self, exception: V, again: bool = False, thrown: bool = False) -> int:
-        """A raise that is certain: a jump, if the handler is known, else the end of the residual.
+        """Do a raise that is certain: jump to the handler if it is known, else end the residual.
 
-        again: it has been raised before, its context is what it is; thrown: that was here, its traceback begins with all calls.
+        again: it has been raised before and keeps its context; thrown: it was raised here, so its traceback begins with all calls.
         """
         location = self.location()
         exception = self.resolve(exception)
@@ -545,7 +547,7 @@ class Machine(abc.ABC):
         return self.raise_(made)
 
     def unreachable(self) -> int:
-        """The op emitted last always raises: nothing comes behind it."""
+        """Close the block: the op emitted last always raises, and nothing follows it."""
         self.block.terminator = Raise(Const(None), False, self.location())
         return STOP
 
@@ -557,22 +559,22 @@ class Machine(abc.ABC):
     # --------------------------------------------------------------------------------------------- uses
 
     def mark(self, labels: Labels | None, strength: int = STRONG) -> None:
-        """Constants with these labels have decided something."""
+        """Record that constants with these labels have decided something."""
         if labels:
             self.keys.mark(labels, strength)
 
     def use(self, value: V, strength: int = STRONG) -> None:
-        """value chooses: an index, a key, a name, a callee, a class, an equality."""
+        """Record that value decides: it is an index, a key, a name, a callee, a class, or compared for equality."""
         labels = value.lost if isinstance(value, Dyn) else value.labels
         if labels:
             self.keys.mark(labels, strength)
 
     def reason(self, what: str, hint: str = "") -> None:
-        """Remember, for ``explain``, why something was left here, and what would help."""
+        """Record for ``explain`` why an operation was left in the residual here, and what would help."""
         self.tables.reasons.setdefault((self.here(), what), (what, self.location(), hint))
 
 
 Handler = Callable[[Machine, Any], "int | None"]
 
-#: What becomes of an exception: a control code, as a handler gives it.
+#: Handles an exception; returns a control code, as an instruction handler does.
 Landing = Callable[[Machine, V], "int | None"]

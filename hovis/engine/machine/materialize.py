@@ -1,4 +1,4 @@
-"""Materialization: building a virtual object at the point where it escapes, once, with every alias kept."""
+"""Materialization: build a virtual object where it escapes, once, and preserve all its aliases."""
 
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -20,36 +20,36 @@ if TYPE_CHECKING:
 
 
 class Leak(Exception):
-    """A template is wanted where its class is not known; args: the template."""
+    """Raised when a template is needed where its class is not known; args: the template."""
 
 
 def lent_to(code: CodeType) -> Any:
-    """What a table holds of a function that keeps or changes what it is lent."""
+    """Return the entry in tables for a function that keeps or changes an argument that is lent to it."""
     return "lent", code
 
 
 def check_materializable(heap: dict[int, VObj], aid: int) -> None:
-    """Raise NotMaterializable, as building the object would."""
+    """Raise NotMaterializable or GiveUp where building the object would."""
     obj = heap[aid]
     if obj.lent is not None:
         raise NotMaterializable(lent_to(obj.lent))
     if obj.node is None:
         check_own(obj)
         if obj.kind == "generator":
-            # the residual would have to be traced from the edge on which it is built
+            # the residual of the generator would have to be traced from the edge on which it is built
             raise NotMaterializable(obj.extra[5])
         if obj.kind == "model":
             check_model(heap, obj)
 
 
 def check_own(obj: VObj) -> None:
-    """An object of the caller's is not built anew."""
+    """Raise GiveUp if obj is an object of the caller's, which must not be built again."""
     if obj.adopted is not None:
         raise GiveUp(f"an argument of class {obj.cls.__name__} gets out before the end")
 
 
 def check_idle(state: State, aid: int) -> None:
-    """Raise NotMaterializable if a method of the stand-in is running on the object: the real one has not what it reads."""
+    """Raise NotMaterializable if a method of the stand-in is running on the object: the real object lacks the attributes that it reads."""
     obj = state.heap[aid]
     if obj.kind != "model" or obj.node is not None:
         return
@@ -63,7 +63,7 @@ def check_idle(state: State, aid: int) -> None:
 
 
 def check_contents(heap: dict[int, VObj], aids: set[int]) -> None:
-    """What is in an object of a stand-in is not built without it."""
+    """Raise NotMaterializable if the list or dict inside an object would be built without that object."""
     marked = {aid for aid in aids if heap[aid].inner and heap[aid].node is None}
     if marked:
         held = {ref.aid for aid in aids if isinstance(ref := heap[aid].content, Ref)}
@@ -72,7 +72,7 @@ def check_contents(heap: dict[int, VObj], aids: set[int]) -> None:
 
 
 def materialize(m: "Machine", aid: int) -> Operand:
-    """The SSA value of the real object; builds it now, and what is in it before it, if it is still virtual."""
+    """Return the SSA value of the real object; if it is still virtual, build the objects in it, and then itself."""
     for part in _inside_out(m.state.heap, aid):
         if m.state.heap[part].node is None:
             _materialize(m, part)
@@ -82,7 +82,7 @@ def materialize(m: "Machine", aid: int) -> Operand:
 
 
 def _inside_out(heap: dict[int, VObj], aid: int) -> list[int]:
-    """The virtual objects in an object, the innermost first, itself last (an explicit stack: they may nest deep)."""
+    """List the virtual objects in an object, the innermost first, itself last (an explicit stack: they may nest deep)."""
     order: list[int] = []
     seen: set[int] = set()
     todo = [(aid, False)]
@@ -99,7 +99,7 @@ def _inside_out(heap: dict[int, VObj], aid: int) -> list[int]:
 
 
 def _cells_in(heap: dict[int, VObj], obj: VObj) -> tuple[V, ...]:
-    """What has to be built before obj: its cells, those of its content in place of that."""
+    """Return the values to build before obj: its cells, with its content replaced by the cells of that."""
     content = obj.content
     if not isinstance(content, Ref):
         return obj.cells
@@ -107,7 +107,7 @@ def _cells_in(heap: dict[int, VObj], obj: VObj) -> tuple[V, ...]:
 
 
 def real(m: "Machine", value: V) -> V:
-    """value; what a token stands for."""
+    """Return the value that a token of a template stands for, and any other value unchanged."""
     found = class_templates.of(value.value) if isinstance(value, Known) else None
     if found is None:
         return value
@@ -122,7 +122,7 @@ def _materialize(m: "Machine", aid: int) -> None:
         raise NotMaterializable(lent_to(obj.lent))
     check_own(obj)
     if obj.kind == "generator":
-        # from now on the real one is what is stepped
+        # from now on the real generator is stepped
         node = m.residual(aid)
         m.endings |= obj.extra[1].guarded
         m.state.heap[aid] = obj.replace(node=node, cells=(), forgotten=True)
@@ -141,11 +141,11 @@ def _materialize(m: "Machine", aid: int) -> None:
         _class(m, aid, obj)
         return
     if obj.kind == "model":
-        # what cannot be made may hold itself
+        # an object that cannot be built may contain itself, so check before the walk
         check_model(m.state.heap, obj)
     template = class_templates.template_of(obj.cls) if class_templates.ALL else None
     if template is not None:
-        # its class comes first, which may hold this very object
+        # its class is built first, which may hold this very object
         if template.aid not in m.state.heap:
             m.operand(Known(obj.cls))
         elif m.state.heap[template.aid].node is None:
@@ -157,7 +157,7 @@ def _materialize(m: "Machine", aid: int) -> None:
         knot(m, aid, obj)
         return
     for part in inner:
-        # a function in a cell of its own is made when that cell is filled
+        # a function that is held by a cell of its own closure is built when that cell is filled
         if m.state.heap[part].node is None:
             _materialize(m, part)
     if m.state.heap[aid].node is None:
@@ -168,9 +168,9 @@ def _materialize(m: "Machine", aid: int) -> None:
 
 
 def _variable_of(m: "Machine", aid: int) -> str | None:
-    """The user's variable that holds an object."""
+    """Return the name of the user's variable that holds an object, or None."""
     for frame in reversed(m.state.frames):
-        # a frame may hold more than has names
+        # a frame may have more slots than names
         for name, held in zip(frame.code.names, frame.locals, strict=False):
             if type(held) is Ref and held.aid == aid:
                 return None if frame.code.filename.startswith(m.package) else name
@@ -181,7 +181,7 @@ def _variable_of(m: "Machine", aid: int) -> str | None:
 
 
 def _class(m: "Machine", aid: int, obj: VObj) -> None:
-    """A class of this trace; what its attributes hold of itself comes behind it."""
+    """Build a class of this trace; attributes that hold the class itself are set afterwards."""
     template, cls = obj.extra, obj.extra.cls
     for part in class_templates.parts(m.state.heap, obj):
         if m.state.heap[part].node is None and part != aid and not _leads_to(m, part, aid, obj):
@@ -216,12 +216,12 @@ def _free(template: class_templates.Template, name: str) -> bool:
 
 
 def _virtual(m: "Machine", cell: V) -> list[int]:
-    """The object in a cell, if it is not real yet."""
+    """Return the number of the object in a cell if it is still virtual, as a list of at most one."""
     found = real(m, cell)
     return [found.aid] if isinstance(found, Ref) and m.state.heap[found.aid].node is None else []
 
 
 def _leads_to(m: "Machine", part: int, aid: int, obj: VObj) -> bool:
-    """Is the part the value of a plain attribute, and does it hold the class itself?"""
+    """Is part the value of a plain attribute, and does it reach the class itself?"""
     held = any(isinstance(c, Ref) and c.aid == part and _free(obj.extra, name) for name, c in zip(obj.keys, obj.cells, strict=True))
     return held and aid in reachable(m.state.heap, [part])

@@ -1,6 +1,6 @@
-"""What the caller passed and an opaque call may have changed: read again, and tested.
+"""Objects that the caller passed and an opaque call may have changed: their cells are read again, and tested.
 
-The residual reads the real cell and compares it with what was known: the same goes on as before, on the other side
+The residual reads the real cell and compares it with the known value: if they are the same, it continues as before; otherwise
 nothing is known of the object any more.
 """
 
@@ -16,7 +16,7 @@ from hovis.lattice import Type
 
 
 def suspect(m: Machine, value: V) -> VObj | None:
-    """The object behind value, if its contents are known but for a test."""
+    """Return the object behind value if its known contents have to be tested, else None."""
     if isinstance(value, Ref):
         obj = m.state.heap[value.aid]
         if obj.forgotten == "suspect":
@@ -25,9 +25,9 @@ def suspect(m: Machine, value: V) -> VObj | None:
 
 
 def read(m: Machine, container: V, key: V, callee: Any) -> bool:
-    """Read a cell of a suspect container, leave the result on the stack; False: not mine.
+    """Read a cell of a suspect container, and push the result; False if container is no suspect with that cell.
 
-    Only as the last thing an instruction does: the side on which the test fails goes on behind it.
+    This must be the last thing that an instruction does: the path on which the test fails continues after the instruction.
     """
     obj = suspect(m, container)
     if obj is None or not isinstance(container, Ref) or not isinstance(key, Known) or not obj.keys:
@@ -50,7 +50,7 @@ def read(m: Machine, container: V, key: V, callee: Any) -> bool:
 
 
 def _test(m: Machine, found: Dyn, cell: V) -> tuple[Dyn | None, V]:
-    """Is what was read what was known?  And what it is known as then."""
+    """Return a test whether found is the value known before, or None if no test is needed, and the value as it is known after the test."""
     if isinstance(cell, Dyn):
         if isinstance(cell.type, AnyType) or type(cell.type) is not Type:
             return None, found

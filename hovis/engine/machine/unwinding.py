@@ -1,4 +1,4 @@
-"""Exceptions that leave frames of the trace until one of them catches them: of ops, of polls for signals, of the traced program."""
+"""Unwinding: exceptions of ops, of polls for signals and of the traced program leave frames until one of them catches."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -26,16 +26,16 @@ def _always_converts() -> bool:
     return True
 
 
-#: Does a StopIteration thrown into a generator that has not begun become a RuntimeError too?  (The generator's own bytecode does that
-#: since CPython 3.12, and only where it has got to.)
+#: Does a StopIteration thrown into a generator that has not begun become a RuntimeError too?  (Since CPython 3.12 the generator's own
+#: bytecode does the conversion, which covers only what it has begun to execute.)
 ALWAYS_CONVERTS: Final = _always_converts()
 
 
 def unwind(m: "Machine", exception: V, location: Location | None, start: int = 1) -> tuple[bool, V, Location | None]:
-    """Leave frames until one catches; the exception goes on its stack.  False: nobody does.  Last: where it leaves from.
+    """Pop frames until one catches, and push the exception there. Return whether one did, the exception, and the location that it leaves from.
 
-    location: where it was raised, with a traceback that tells of the inlined calls from start on.
-    Where a StopIteration may leave a generator, an op turns it into a RuntimeError (PEP 479).
+    location: where it was raised; its traceback contains the inlined calls from number start on.
+    If a StopIteration may leave a generator, an op converts it into a RuntimeError (PEP 479).
     """
     state = m.state
     outermost = state.frames[0]
@@ -48,7 +48,7 @@ def unwind(m: "Machine", exception: V, location: Location | None, start: int = 1
             m.let_go += reversed(frame.stack[handler.depth :])
             if m.endings:
                 if frame.code.filename.startswith(m.package):
-                    # in a handler of hovis itself nobody sees the traceback, nor what it holds
+                    # no user code sees the traceback in a handler of hovis itself, so it keeps nothing alive
                     m.let_go += left
                 else:
                     exceptions.hold(m, frame, exception, left)
@@ -75,7 +75,7 @@ def unwind(m: "Machine", exception: V, location: Location | None, start: int = 1
 
 
 def _out_of_generator(m: "Machine", exception: V, inside: Location | None, location: Location | None, start: int) -> tuple[V, Location | None]:
-    """The exception behind the generator, where it was inside; and where it leaves from then (see unwind)."""
+    """Return the exception as it leaves a generator, in which it was at inside, and the location that it leaves from then (see unwind)."""
     cls = m.class_of(exception)
     converted = isinstance(exception, Dyn) and isinstance(exception.value, Op) and exception.value.callee is stop_iteration_error
     if converted or (cls is not None and not issubclass(cls, StopIteration)):
@@ -90,7 +90,7 @@ def _out_of_generator(m: "Machine", exception: V, inside: Location | None, locat
 
 
 def invoke(m: "Machine", op: Op, land: "Landing | None" = None) -> None:
-    """End the block with op: the chain goes on in a new block, the exception goes to the handler."""
+    """End the block with op: the chain continues in a new block, and an exception unwinds to its handler, or is passed to land."""
     ok, landing = Block(), Block(params=(Param(RAISED, None, None),))
     m.block.terminator = Invoke(op, Edge(ok), Edge(landing, (CAUGHT,)))
     here = m.state
@@ -106,19 +106,19 @@ def invoke(m: "Machine", op: Op, land: "Landing | None" = None) -> None:
     m.state, m.block = here, ok
 
 
-#: What no handler of signals raises: errors that tell of one operation.
+#: Exceptions that a signal handler is assumed not to raise: errors of single operations.
 _OWN_ERRORS: Final = frozenset(
     {
         "AttributeError", "ImportError", "IndexError", "KeyError", "LookupError", "ModuleNotFoundError", "NameError", "StopAsyncIteration",
         "StopIteration", "TypeError", "UnicodeError",
     }
 )  # fmt: skip
-#: Calls of C code that take no time to speak of: a signal comes in one by chance, if not in a loop that is full of them.
+#: C functions that take so little time that a signal is unlikely to arrive in a call, except in a loop of many calls.
 _BRIEF: Final = frozenset({len, isinstance, issubclass, type, id, callable, abs, ord, hash, list.append, set.add, set.discard, dict.get})
 
 
 def interrupted(m: "Machine", op: Op) -> bool:
-    """May a handler of signals raise where a call of C code ends that does not raise itself, and somebody catch that?"""
+    """May a signal handler raise at the end of a call of C code that does not raise itself, and may that be caught?"""
     frames = m.state.frames
     if not looks_for_signals(op.callee) or not (any(map(_catches_signals, frames)) or (m.watching and lifetimes.any_must_close(m))):
         return False
@@ -126,7 +126,7 @@ def interrupted(m: "Machine", op: Op) -> bool:
 
 
 def _catches_signals(frame: Frame) -> bool:
-    """May what a handler of signals raises be caught where a frame stands, by more than clauses for errors of the program alone?"""
+    """May the handler where a frame stands catch an exception of a signal handler? Clauses for _OWN_ERRORS alone do not count."""
     handler = frame.handler
     if handler is None:
         return False
@@ -140,7 +140,7 @@ def _catches_signals(frame: Frame) -> bool:
 
 
 def cover(block: Block, made: list[Op]) -> None:
-    """What a block made for the call at its end may be interrupted, too: the assembler covers it as it covers that."""
+    """Mark the arguments that a block computes for the call at its end as interruptible, too: the assembler covers them by the same handler."""
     end = block.terminator
     for op in made if isinstance(end, Invoke) else ():
         if op in end.op.args and not op.effect & ~Effect.READS and looks_for_signals(op.callee):  # type: ignore[union-attr]
@@ -148,7 +148,7 @@ def cover(block: Block, made: list[Op]) -> None:
 
 
 def poll(m: "Machine", block: Block, state: State, at: int) -> Block:
-    """A loop has jumped back from ``at``, and block ends with that: a handler of signals may raise.  The block that goes on."""
+    """End block, where a loop has jumped back from ``at``, with a poll for signals, whose handler may raise. Return the block that continues."""
     go_on, landing = Block(), Block(params=(Param(RAISED, None, None),))
     raising = state.fork()
     raising.frames[-1].pc, raising.frames[-1].polls = at, True
@@ -156,7 +156,7 @@ def poll(m: "Machine", block: Block, state: State, at: int) -> Block:
     m.state, m.block = raising, landing
     op = Op(operations.poll, (), (), Type(type(None)), None, Effect.RAISES | Effect.CLOCK, m.location())
     if m.is_model(state.frames[-1].code):
-        op.effect |= Effect.INTERRUPTED  # C code hears of signals at its end
+        op.effect |= Effect.INTERRUPTED  # C code notices signals only when it ends
     m.acts(op.effect)
     block.terminator = Invoke(op, Edge(go_on), Edge(landing, (CAUGHT,)))
     thrown = exceptions.out_of(m, op, landing.params[0])
@@ -167,10 +167,10 @@ def poll(m: "Machine", block: Block, state: State, at: int) -> Block:
 
 
 def polls(m: "Machine", state: State, at: int) -> bool:
-    """Has the frame on top jumped back from ``at``, and would something be done about an exception there?
+    """Has the top frame jumped back from ``at``, and would anything handle or notice an exception there?
 
-    What stands for C code looks for signals as well: CPython hears of them where the call ends, but the loop that stands for it may be long,
-    and what a handler raises in it is caught where the call is.  Interpreters of hovis's own do not, between the ops that they act out.
+    Models of C code poll for signals as well: CPython notices them where the call ends, but the loop of the model may be long, and an
+    exception that a signal handler raises in it is caught at the call.  Interpreters of hovis's own do not poll between the ops that they execute.
     """
     frames = state.frames
     code = frames[-1].code
@@ -185,7 +185,7 @@ def polls(m: "Machine", state: State, at: int) -> bool:
 
 
 def unwound(m: "Machine", here: State, thrown: V, following: int | None = None) -> int:
-    """Unwind to the handler; the generators that go with the frames and their stacks end first."""
+    """Unwind to the handler; the generators that are released with the frames and their stacks end first."""
     location, before = m.location(), held(m)
     kept, m.let_go = m.let_go, []
     caught, exception, location = unwind(m, thrown, location, max(exceptions.depth_of_handler(m), 1))
@@ -207,21 +207,23 @@ def unwound(m: "Machine", here: State, thrown: V, following: int | None = None) 
 
 
 def held(m: "Machine") -> dict[int, Dyn]:
-    """What variables hold and may be seen to end, if an exception would leave the residual now."""
+    """Return the values in variables whose end may show, if an exception would leave the residual now; else none."""
     if not m.endings or any(frame.handler is not None for frame in m.state.frames):
         return {}
     return lifetimes.held_by(m.state, (value for place, value in m.state.roots() if place[1] != "stack"))
 
 
 def leave_with(m: "Machine", exception: V, again: bool, location: Location | None, held: dict[int, Dyn], gone: Sequence[V]) -> None:
-    """The exception leaves the residual; what was held is held by its traceback from now on, but for what stacks have held (gone)."""
+    """Raise the exception out of the residual. Its traceback keeps alive the values in held; those that were on stacks (gone) end."""
     value = m.operand(exception)
     lifetimes.leaving(m, exception, held, gone)
     m.block.terminator = Raise(value, again, location)
 
 
 def meet_in(m: "Machine", here: State, target: int, following: int | None = None) -> None:
-    """Where an op goes on in state here (at following), and target, in the frame that is on top now, paths part that meet again."""
+    """Record the merge point of two paths that part here: an op that continues in state here (at following), and the one to target in the
+    current top frame.
+    """
     depth, state = len(m.state.frames) - 1, m.state
     m.state = here
     if following is None or depth < len(here.frames) - 1:

@@ -1,1 +1,1 @@
-"""Merges of control flow: keys of program points, joins of states, generalization, limits of unrolling."""
+"""Control-flow merges: joins of states, generalization of keys, and limits of unrolling."""

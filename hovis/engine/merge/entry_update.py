@@ -1,4 +1,4 @@
-"""The join of what an entry begins with and a state that arrives there, slot by slot."""
+"""The join of an entry's state with a state that arrives there, slot by slot."""
 
 from typing import TYPE_CHECKING
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class EntryUpdate:
-    """What matches of an entry's state and another one is joined into the entry's."""
+    """Joins a state into the state of an entry, once their objects have been matched."""
 
     def __init__(self, merger: "Merger", entry: Entry, matching: Matching) -> None:
         self.merger, self.entry, self.matching = merger, entry, matching
         self.changed = False
 
     def run(self, dropped: bool) -> bool:
-        """Bring the entry's state up to date; has it changed?  dropped: something in it has been dropped already."""
+        """Update the entry's state; return whether it has changed. dropped: something in it has been dropped already."""
         matching = self.matching
         self.merger.work_on(self.entry.state, len(matching.pairs))
         changed: dict[int, V] = {}
@@ -55,7 +55,9 @@ class EntryUpdate:
         return self.changed
 
     def _shared(self, path: int, a: Dyn, b: V, first: V, arriving: V) -> V | None:
-        """What a slot holds that has the parameter of the first one, if what arrives in both is one value, too; None: it has its own from now on."""
+        """Return the value of a slot that shares the parameter of an earlier slot (first), if one value arrives in both; None: the slot has its
+        own parameter from now on.
+        """
         merger, entry, matching = self.merger, self.entry, self.matching
         if type(b) is not Dyn or type(arriving) is not Dyn or b.value is not arriving.value or b.lost or type(first) is not Dyn or first.lost is not None:
             merger.tables.unshared.setdefault(entry.site, set()).add(path)
@@ -68,7 +70,7 @@ class EntryUpdate:
         return Dyn(first.value, first.type, first.dims, None, first.maybe_unbound, ends, first.maybe_end, first.among)
 
     def _nodes(self) -> dict[int, Param]:
-        """The objects that are real by another name than before, or were not so before."""
+        """Return the parameters of objects that become real, or have another SSA value than before."""
         merger, entry, matching = self.merger, self.entry, self.matching
         found: dict[int, Param] = {}
         built = matching.built_a or matching.built_b
@@ -81,7 +83,7 @@ class EntryUpdate:
         return found
 
     def _rebuild(self, changed: dict[int, V], nodes: dict[int, Param]) -> None:
-        """The state of an entry, which nobody else holds, with other values in some slots and without what is out of reach."""
+        """Rebuild the state of the entry, which nobody else holds, with the changed values, and without unreachable objects."""
         matching, old = self.matching, self.entry.state
         parts = self.merger.tables.paths.parts
         touched: dict[int, dict[int, V]] = {}
@@ -106,7 +108,7 @@ class EntryUpdate:
         old.heap = heap
 
     def _both(self, path: int, a: V, b: V) -> V:
-        """The join of what a slot holds and what arrives."""
+        """Return the join of the value of a slot (a) and the arriving value (b)."""
         merger, entry, matching = self.merger, self.entry, self.matching
         if isinstance(a, Ref) and isinstance(b, Ref) and not matching.demoted(a, b):
             return a
@@ -115,7 +117,7 @@ class EntryUpdate:
         if agree(a, b):
             return a
         if class_templates.ALL and (class_templates.is_mark(a) or class_templates.is_mark(b)):
-            # a class may have an attribute, or not: the real one is asked
+            # only on some paths the class has the attribute: it is read from the real class at run time
             self.changed |= not (isinstance(a, Known) and a.value is class_templates.CHANGED)
             return Known(class_templates.CHANGED)
         one, other = merger.machine.type_of_in(matching.a, a), merger.machine.type_of_in(matching.b, b)
@@ -135,7 +137,7 @@ class EntryUpdate:
         end = any((isinstance(x, Dyn) and x.maybe_end) or (isinstance(x, Known) and x.value is END) for x in (a, b))
         new = kind, lost is None, unbound, dims is None, ends, end
         few = either(a, b) if lost is None and not end and not unbound else None
-        # a slot has another name now if what it was named by is gone: then it has another parameter, too
+        # a slot has a new path if the shorter path that named it is gone: then it gets the parameter of the new path, too
         unmoved = isinstance(a, Dyn) and (a.value is entry.params.get(path) or not isinstance(a.value, Param))
         if unmoved and isinstance(a, Dyn) and (a.type, a.lost is None, a.maybe_unbound, a.dims is None, a.ends, a.maybe_end) == new and a.among is few:
             if a.dims == dims or a.dims is None or all(x is y for x, y in zip(a.dims, dims or (), strict=False)):
@@ -147,7 +149,7 @@ class EntryUpdate:
                 if strength is None and merger.tables.used.get(entry.site, NOTHING).get(path, 0) > merger.tables.unkeyed.get(path, 0):
                     if merger.keys.key_part(matching.a, a) == merger.keys.key_part(matching.b, b):
                         self._tell_apart(path, a, b)
-                        # no key tells them apart (one is real, the other not): known on both sides it cannot stay
+                        # the key is the same for both (one is real, the other not), so the slot cannot stay known: force it to be unknown
                         merger.tables.forced.setdefault(entry.site, {})[path] = STRONG
                         raise Restart("force", entry.site)
                     raise Restart("split", entry.site)
@@ -156,7 +158,9 @@ class EntryUpdate:
         return Dyn(merger.param(entry, path, kind, entry.state), kind, dims, lost, unbound, ends, end, few)
 
     def _tell_apart(self, path: int, a: V, b: V) -> None:
-        """Two objects meet that look alike from outside, one of which has to be known: what differs inside belongs into the key."""
+        """Put a difference inside two objects of the same shape into the key, as one of them has to stay known; raises Restart if there is a
+        difference.
+        """
         tables, matching, site = self.merger.tables, self.matching, self.entry.site
         used = tables.used.setdefault(site, {})
         inside = told_apart(matching.a, matching.b, tables.paths, path, a, b, {*used, *tables.forced.get(site, NOTHING)})
@@ -165,7 +169,7 @@ class EntryUpdate:
             raise Restart("split", site)
 
     def _covers(self, path: int, a: Dyn, b: V) -> bool:
-        """Is it easily seen that the join of both is a itself?"""
+        """Does a quick check show that the join of both is a itself?"""
         merger, entry = self.merger, self.entry
         if a.dims is not None or a.value is not entry.params.get(path) or (a.among is not None and either(a, b) is not a.among):
             return False

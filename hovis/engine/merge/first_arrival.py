@@ -1,4 +1,4 @@
-"""The first state that arrives at an entry, with its slots named: what the entry begins with."""
+"""The initial state of an entry: the first state that arrives, with its slots named."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class Opening:
-    """Constants and objects stay, under the labels of their slots; everything else becomes a parameter.
+    """Makes the initial state of an entry: constants and objects stay, under the labels of their slots; everything else becomes a parameter.
 
-    The slots are walked in canonical order, breadth first: the shortest path to an object names what is in it.
-    matching: where slots are forced to be unknown, which objects have to be real because of that.
+    The slots are walked in canonical order, breadth first: the slots inside an object are named by the shortest path to it.
+    matching: if slots are forced to be unknown, the objects that have to be real because of that; else None.
     """
 
     def __init__(self, merger: "Merger", entry: Entry, arriving: State, forced: dict[int, int], matching: Matching | None) -> None:
@@ -33,7 +33,7 @@ class Opening:
         self.seen: set[int] = set(matching.real_a) if matching is not None else set()
         self.real: set[int] = matching.real_a if matching is not None else set()
         self.count = 0
-        #: values whose ends may show, by their identity, as they are in the first slot that holds them
+        #: values whose ends may show: maps their identity to the value of the first slot that holds them
         self.shared: dict[int, Dyn] = {}
 
     def state(self) -> State:
@@ -58,7 +58,7 @@ class Opening:
         return State(frames, heap, handled, old.world, old.classes, old.untold)
 
     def _heap(self, old: dict[int, VObj]) -> dict[int, VObj]:
-        """The objects that have been met, and those that they hold, by and by."""
+        """Rebuild the objects that have been met, and those that they hold, one after the other."""
         heap: dict[int, VObj] = {}
         row, matching = self.paths.cells, self.matching
         for path, aid in self.found:  # it grows meanwhile
@@ -80,7 +80,7 @@ class Opening:
         return [first(path, value) if value is not None else value for path, value in zip(numbers, values, strict=False)]
 
     def _first(self, path: int, value: V) -> V:
-        """What the first value that arrives in a slot becomes."""
+        """Return the initial value of a slot, given the first value that arrives there."""
         self.count += 1
         kind = type(value)
         if kind is Dyn:
@@ -111,7 +111,7 @@ class Opening:
         kind = class_templates.alive(merger.machine.type_of_in(self.arriving, value), self.arriving.classes)
         can_split = self.forced.get(path) != STRONG
         param = merger.param(self.entry, path, kind, self.arriving)
-        # containers that a residual function is given, its caller holds
+        # containers that are passed to a residual function are held by its caller, so their end does not show in it
         given = holds(kind) and self.entry.begins_function
         if type(value) is not Dyn:
             ends = 0 if given or not merger.machine.endings else ENDS if holds(kind) else self.arriving.ends_visibly(value, set())
@@ -129,9 +129,9 @@ class Opening:
         return found
 
     def _shares(self, path: int, value: V) -> Dyn | None:
-        """The parameter of another slot that holds the same value: it does not end before both let go of it.
+        """Return the parameter of another slot that holds the same value, which does not end before both slots release it; else None.
 
-        Where they turn out to be two, each has one of its own (see EntryUpdate).
+        If different values arrive in them later, each slot gets its own parameter (see EntryUpdate).
         """
         if type(value) is not Dyn or not value.ends or value.lost or self.entry.function is not None:
             return None

@@ -1,4 +1,6 @@
-"""First rounds of loops: what is known in them alone is made unknown from the beginning, so that they stand nowhere by themselves."""
+"""First iterations of loops: values that are known in these alone are made unknown from the beginning, which avoids a peeled copy of the
+iteration.
+"""
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
@@ -10,19 +12,19 @@ from hovis.engine.state.frames_and_heap import State
 from hovis.engine.state.specialization_tables import Restart
 from hovis.engine.state.values import NO_LABELS, STRONG, TEST, Dyn, Known, Ref, each
 
-#: What steps an iterator, and where on the stack that is.
+#: Instructions that advance an iterator, and the index of the iterator on the stack.
 _ITERATORS: Final = {"ForIter": -1, "Send": -2}
 
-#: So many entries are looked at for one of which a loop comes back.
+#: The number of entries that are examined for one from which the back edge of a loop arrives.
 FIRST_ROUNDS: Final = 4
 
 
 def spare(keys: Keys, evaluated: Entry, site: Any, key: Any, state: State, peers: Sequence[Entry]) -> None:
-    """A container is known when a loop over unknown items begins, and lost by its first round: it is real from the beginning.
+    """Make a container real from the beginning if it is known when a loop over unknown items begins, and is lost in the first iteration.
 
-    Else that round would stand before the loop once more, and so would the first rounds of the loops around it.  Nor is it
-    known what counts the rounds, or what a part of a loop's test goes by that is decided for the first round alone.
-    peers: entries with the same constants that choose.
+    Otherwise the first iteration would be peeled, and so would the first iterations of the enclosing loops.  Numbers that count
+    the iterations are made unknown, too, and values by which a part of the loop's test is decided in the first iteration alone.
+    peers: entries with the same constants in the slots that select a case (used more strongly than TEST).
     """
     frame = state.frames[-1]
     loop = frame.code.natural_loops.get(frame.pc)
@@ -42,9 +44,10 @@ def spare(keys: Keys, evaluated: Entry, site: Any, key: Any, state: State, peers
 
 
 def _is_lost(keys: Keys, entry: Entry, new: State, path: int, half: bool) -> bool:
-    """Is there a virtual container in a slot of the entry, and in new one of which nothing is known, or a longer list?  Or a number that counts?
+    """Does the slot hold a virtual container in the entry, and in new a value of which nothing is known, or a longer list? Or a number that
+    counts?
 
-    half: or what decides a part of the test at the head of the loop for the first round, and for no other
+    half: also count a constant that decides a part of the test at the loop header in the first iteration, and in no other.
     """
     before, after = keys.value_at(entry.state, path), keys.value_at(new, path)
     if half and isinstance(before, Known) and isinstance(after, Dyn):
@@ -63,7 +66,7 @@ def _is_lost(keys: Keys, entry: Entry, new: State, path: int, half: bool) -> boo
 
 
 def _computed(keys: Keys, value: Known, entry: Entry, path: int) -> bool:
-    """Was value computed from what the slot of the entry holds?"""
+    """Was value computed from the value in the slot of the entry?"""
     todo, seen = list(each(value.labels)), set()
     while todo:
         label = todo.pop()
@@ -77,7 +80,7 @@ def _computed(keys: Keys, value: Known, entry: Entry, path: int) -> bool:
 
 
 def _leads(entry: Entry, to: Entry, within: Callable[[Entry], bool] | None = None) -> bool:
-    """Does a way lead from one entry to another, through such alone?"""
+    """Does a path lead from one entry to another, only through entries that are within?"""
     todo, seen = [entry], {entry}
     while todo:
         at = todo.pop()
@@ -97,7 +100,7 @@ def _is_within(entry: Entry, depth: int, ctx: int, loop: Collection[int]) -> boo
 
 
 def _goes_over_unknown(state: State) -> bool:
-    """Does a state stand before an instruction that takes the next item of something unknown?"""
+    """Is the state before an instruction that takes the next item of an unknown iterator?"""
     frame = state.frames[-1]
     place = _ITERATORS.get(frame.code.instructions[frame.pc].op)
     if place is None or len(frame.stack) < -place:

@@ -1,7 +1,7 @@
-"""Calls of one function with the same known arguments from many places: one residual function instead of many copies.
+"""One residual function for calls of a function with the same known arguments from many places, instead of many inlined copies.
 
-What comes behind an alternative is a continuation of each of its ways, and what comes behind that one of each of theirs:
-copied everywhere, the code would grow exponentially with the number of alternatives.
+The code after a branch is a continuation of each of its paths, and the code after the next branch is a continuation of each
+path of that: if it were copied for each, the code would grow exponentially with the number of branches.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -12,16 +12,16 @@ from hovis.ir.model import Block, edges
 if TYPE_CHECKING:
     from hovis.engine.machine.machine import Machine
 
-#: Copies before the size is looked at; then at each doubling.
+#: Number of inlined copies at which the size is examined first; then at each doubling.
 COPIES: Final = 2
-#: Operations of a copy: with fewer the call would cost more than it saves.
+#: The fewest operations of a copy: with fewer, the call would cost more than it saves.
 SMALL: Final = 20
-#: Operations of all copies.
+#: The fewest operations of all copies together.
 MANY: Final = 64
 
 
 def shared(m: "Machine", code: Any, now: Any) -> bool:
-    """Is the call about to be entered one of many that would all look the same?"""
+    """Is the call that is about to be entered one of many that would all have the same residual?"""
     tables = m.tables
     if tables.shared and (code, now) in tables.shared:
         return True
@@ -45,7 +45,7 @@ def shared(m: "Machine", code: Any, now: Any) -> bool:
 
 
 def _share(m: "Machine", code: Any, now: Any) -> None:
-    """From now on it is called; so is what has been entered before, when the rest is done."""
+    """Call the function from now on, instead of inlining it; entries that inlined it before are evaluated again."""
     tables = m.tables
     tables.shared.add((code, now))
     gone = tables.copies.pop((code, now))
@@ -59,7 +59,7 @@ def _share(m: "Machine", code: Any, now: Any) -> None:
 
 
 def _owners(parts: Sequence[Any], copies: Container[int]) -> list[int | None]:
-    """Of each call string, which of copies it is or comes from."""
+    """Return for each call string the one of copies that it is or descends from, or None."""
     owner: list[int | None] = []
     # a call string is interned after that of its caller
     for ctx, (head, *_) in enumerate(parts):
@@ -68,7 +68,7 @@ def _owners(parts: Sequence[Any], copies: Container[int]) -> list[int | None]:
 
 
 def _sizes(m: "Machine", copies: Mapping[int, Any]) -> dict[int, int]:
-    """How many operations have been emitted in each of these call strings, and in those that they lead to."""
+    """Count the operations that were emitted in each of these call strings, and in those that they lead to."""
     owner = _owners(m.tables.contexts.parts, copies)
     sizes = dict.fromkeys(copies, 0)
     for site, table in m.keys.entries.items():
@@ -79,7 +79,7 @@ def _sizes(m: "Machine", copies: Mapping[int, Any]) -> dict[int, int]:
 
 
 def _size(first: Block) -> int:
-    """The operations of a chain (see ssa_construction: no edge out of it leads anywhere yet)."""
+    """Count the operations of a chain (see ssa_construction: no edge out of it leads anywhere yet)."""
     seen: dict[int, Block] = {}
     todo = [first]
     while todo:

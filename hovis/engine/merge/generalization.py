@@ -1,7 +1,7 @@
-"""Too many variants of one place: which slots are no longer told apart.
+"""Generalization: where one place has too many variants, some slots no longer tell states apart.
 
-The whistle of supercompilation: a key may only hold what pays.  Slots that count are forced to be unknown after a few
-values, slots that vary independently of each other leave all keys, and at the end the slot with most values goes.
+This is the whistle of supercompilation: a key may only contain slots that are worth it.  Slots that count are forced to be unknown
+after a few values, slots that vary independently of each other are dropped from all keys, and finally the slot with the most values is dropped.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,25 +11,25 @@ from hovis.engine.entries import slot_paths
 from hovis.engine.state.specialization_tables import GiveUp, Restart, Tables
 from hovis.engine.state.values import STRONG, TEST, WEAK
 
-#: So many constants are never too many for what chooses.
+#: This many constants are never too many for a slot that selects a case.
 WEAK_VARIANTS: Final = 8
 #: The same for a number that is tested, and computed from the one before.
 TEST_VARIANTS: Final = 8
-#: By strength: different states that nothing of more strength tells apart, where no slot alone has more values than one in
-#: PRODUCT_RATIO of them, before these slots are not told apart any more.
+#: By strength: the number of different states that are equal in all slots of greater strength, while no single slot has more values than
+#: this number divided by PRODUCT_RATIO, at which the slots of this strength are joined.
 PRODUCTS: Final = {WEAK: 16, TEST: 32}
 PRODUCT_RATIO: Final = 4
-#: Different states at one site, to begin with.
+#: Number of different states at one site that is always allowed; places of the known data allow more.
 VARIANTS: Final = 64
-#: Different shapes in one slot, before the object there is made real.
+#: Number of different shapes in one slot at which the object there is made real.
 SHAPES: Final = 12
 #: The same where there are too many variants anyway.
 SHAPES_AT_LAST: Final = 8
-#: The same where something else differs as well: a guest's stack is as deep as its deepest expression, and what a guest's
-#: variables are differs from place to place, so there may be as many as places of the program have been come to.
+#: The same where something else differs as well: a guest's stack is as deep as its deepest expression, and a guest's variables differ
+#: from place to place, so there may be as many shapes as places of the guest program have been reached.
 MANY_SHAPES: Final = 64
-#: Different lengths of a list (a dict, a set) in one slot, all else being equal, before it is made real: something is collected on
-#: some ways and not on others, and each such place would double the states.
+#: Number of different lengths of a list (a dict, a set) in one slot, all else being equal, at which it is made real: items are added on
+#: some paths and not on others, and each such branch would double the states.
 LENGTHS: Final = 3
 
 
@@ -38,7 +38,9 @@ Key = dict[int, Any]
 
 
 def whistle(tables: Tables, site: Any, table: Mapping[Any, object], places: int) -> None:
-    """Too many variants: some slots are no longer told apart.  places: in so many of the known data the program has been."""
+    """Drop slots from the keys of a site that has too many variants, by a Restart. places: the number of places in the known data that the
+    program has visited.
+    """
     used = tables.used.get(site)
     if not used:
         return
@@ -47,7 +49,7 @@ def whistle(tables: Tables, site: Any, table: Mapping[Any, object], places: int)
     if LENGTHS <= many <= max(weak, LENGTHS):
         _force_collected(site, [dict(key) for key in table], used, tables.forced.setdefault(site, {}))
     if many < weak or (many > TEST_VARIANTS and many & ((1 << many.bit_length() - 3) - 1)):
-        return  # looking at all of a large table for each new entry would be quadratic: it is done when it has grown by a quarter or less
+        return  # examining all of a large table for each new entry would take quadratic time: it is done when the table has grown by a quarter or less
     forced = tables.forced.setdefault(site, {})
     keys = [dict(key) for key in table]
     path = varied(keys, used, WEAK, weak, [path for path, strength in used.items() if strength == WEAK and path not in forced])
@@ -68,7 +70,7 @@ def whistle(tables: Tables, site: Any, table: Mapping[Any, object], places: int)
 
 
 def varied(keys: list[Key], used: dict[int, int], strength: int, limit: int, paths: Sequence[int]) -> int | None:
-    """One of these slots that has so many values where all that is used more strongly is equal."""
+    """Return one of these slots that has at least limit values among keys that are equal in all slots used more strongly; None if there is none."""
     if not paths:
         return None
     groups: dict[Any, list[Key]] = {}
@@ -79,17 +81,17 @@ def varied(keys: list[Key], used: dict[int, int], strength: int, limit: int, pat
 
 
 def _kinds(path: int, keys: list[Key]) -> int:
-    """How many values a slot has.  To lack it is one more, but none of an object's: a generator that has not begun has no iterator yet."""
+    """Count the values of a slot. A missing value counts, but not for objects: a generator that has not begun has no iterator yet."""
     found = {key.get(path) for key in keys}
     lacks = None in found and any(isinstance(value, tuple) and value[0] == "shape" for value in found)
     return len(found) - lacks
 
 
 def join_counters(tables: Tables, site: Any, crowd: Sequence[Any], counts: Callable[[int], Sequence[int]]) -> None:
-    """A number that is computed from the one before, tested and never the same leaves all keys, with its like.
+    """Drop from all keys a number that is computed from the one before, tested and never the same, and the slots of its kind.
 
-    crowd   keys that are equal in all that chooses
-    counts  if a slot holds a number that is computed from the one before: the slots of its kind (see Merger)
+    crowd   keys that are equal in all slots of greater strength than TEST
+    counts  returns, if a slot holds a number that is computed from the one before, the slots of its kind, else nothing (see Merger)
     """
     used = tables.used[site]
     tested = [path for path, strength in used.items() if strength == TEST and tables.unkeyed.get(path, 0) < TEST]
@@ -101,10 +103,11 @@ def join_counters(tables: Tables, site: Any, crowd: Sequence[Any], counts: Calla
 
 
 def _least_worth(tables: Tables, keys: list[Key], used: dict[int, int], forced: dict[int, int], places: int) -> int:
-    """The slot that leaves the keys.
+    """Choose the slot that leaves the keys; raises GiveUp if there is none.
 
-    One that has more values than the known data has places goes at once.  Else that which has most is where the program stands
-    in these data, and it stays if anything else can go: what is only tested before what chooses, and without which least is left.
+    A slot that has more values than the known data has places is chosen at once.  Otherwise the slot with the most values is taken to be
+    the program's position in these data, and it stays if any other can be dropped: slots that are only tested before those that select a
+    case, and among these the one without which the fewest different keys are left.
     """
     distinct = {path: len({key.get(path) for key in keys}) for path in used if path not in forced and used[path] > tables.unkeyed.get(path, 0)}
     if not distinct:
@@ -114,7 +117,7 @@ def _least_worth(tables: Tables, keys: list[Key], used: dict[int, int], forced: 
     if distinct[most] > places + WEAK_VARIANTS or not others:
         return most
     plain = [path for path in others if not any(type(part := key.get(path)) is tuple and part[0] == "shape" for key in keys)]
-    others = plain or others    # an object that has to go is made real, with all that it holds
+    others = plain or others    # an object whose slot is dropped is made real, with all that it holds, so prefer other slots
     weakest = min(used[path] for path in others)
 
     def left(path: int) -> int:
@@ -124,7 +127,9 @@ def _least_worth(tables: Tables, keys: list[Key], used: dict[int, int], forced: 
 
 
 def _force_alike(tables: Tables, site: Any, path: int, keys: list[Key], forced: dict[int, int]) -> None:
-    """The same part of the other items of a list: the return addresses on a guest's stack, those to come as well (see Keys.mark)."""
+    """Force the same part of the other items of a list, future ones included: for example the return addresses on a guest's stack (see
+    Keys.mark).
+    """
     for whole, below in slot_paths.items_of(tables.paths.parts, path):
         if any(type(part := key.get(whole)) is tuple and part[0] == "shape" and part[1][0] == "list" for key in keys):
             tables.stacks.setdefault(site, set()).add((whole, below))
@@ -137,7 +142,7 @@ def _force_alike(tables: Tables, site: Any, path: int, keys: list[Key], forced: 
 def _force_shapes(
     tables: Tables, site: Any, keys: list[Key], used: dict[int, int], forced: dict[int, int], limit: int, most: int
 ) -> None:
-    """What has most shapes is made real; fewer are too many where all constants outside of such objects are the same."""
+    """Make real the objects in the slots with most shapes; fewer shapes are too many where all constants outside of these objects are the same."""
     shapes = {path: {part for key in keys if type(part := key.get(path)) is tuple and part and part[0] == "shape"}
               for path, strength in used.items() if path not in forced and strength >= TEST}  # fmt: skip
     varied = [path for path, found in shapes.items() if len(found) >= limit]
@@ -157,7 +162,7 @@ def _force_shapes(
 
 
 def _force_collected(site: Any, keys: list[Key], used: dict[int, int], forced: dict[int, int]) -> None:
-    """A container that is longer on some ways than on others, and nothing else is different, is made real."""
+    """Make a container real if it is longer on some paths than on others, and nothing else differs."""
     for path, strength in used.items():
         if path in forced or strength < TEST:
             continue
@@ -172,10 +177,10 @@ def _force_collected(site: Any, keys: list[Key], used: dict[int, int], forced: d
 
 
 def let_go(tables: Tables, entries: Mapping[Any, Mapping[Any, object]]) -> bool:
-    """Before all of a trace is given up: where there are many variants, what has most values is not told apart any more.
+    """Generalize before a whole trace is given up: at each site with many variants, force the slot with most values to be unknown.
 
-    Known numbers that a loop without a known end goes through cost more and more from round to round, long before there
-    are too many of them.  False: there is nothing to let go of.
+    The known numbers of a loop without a known end cost more and more with each iteration, long before there are too many of them.
+    Return False if there is no slot to force.
     """
     found = False
     for site, table in entries.items():
@@ -190,7 +195,7 @@ def let_go(tables: Tables, entries: Mapping[Any, Mapping[Any, object]]) -> bool:
 
 
 def _stop_products(tables: Tables, keys: list[Key], used: dict[int, int]) -> None:
-    """Slots that vary independently multiply (a row of flags): they leave all keys, at once, and are joined."""
+    """Drop from all keys, at once, slots that vary independently and multiply the variants (a row of flags): they are joined."""
     for strength, limit in PRODUCTS.items():
         if len(keys) < limit:
             continue

@@ -1,9 +1,9 @@
-"""Joining two states at one site: the entry's and one that arrives.
+"""The join of two states at one site: the entry's, and one that arrives.
 
-Both are walked together from the roots.  Where two objects have the same shape and the alias pattern agrees they
-are joined cell by cell (if one of them is real, the other has to be built); where not, both have to be materialized,
-and all that they can reach with them.  What such an object reaches is real then, but functions, classes and the cells
-of closures stay known ("built").
+Both are walked together from the roots.  If two objects have the same shape and the alias pattern agrees, they are joined
+cell by cell (if one of them is real, the other has to be built); otherwise both have to be materialized, with everything
+that can be reached from them.  The contents of functions, classes and closure cells that are reached stay known
+although they are real then ("built").
 """
 
 from collections import deque
@@ -19,21 +19,21 @@ from hovis.lattice.constants import same_constant
 
 Pair = tuple[int, V, V, VObj | None]
 
-#: Kinds that stay known where something makes them real.
+#: Kinds of objects whose contents stay known when an object that holds them has to be real.
 _BUILT = frozenset({"class", "function", "cell", "property", "staticmethod", "classmethod"})
 
-#: Classes of whose instances nobody sees which they are, but for ``is`` between tuples: there may be two where there was one.
+#: Classes whose instances' identity cannot be observed, except by ``is`` between tuples: one object may become two copies.
 _UNSEEN = frozenset({tuple, CellType})
 
-#: Kinds that stay known where one path has made them real and the other has not.
+#: Kinds of objects whose contents stay known when they are real on one path and virtual on the other.
 _MIXED = _BUILT | {"list", "dict", "set", "tuple", "instance"}
 
 
 class Matching:
-    """Which objects of state a stand for which of state b, and which of both must be real."""
+    """Matches the objects of state a with those of state b, and finds which objects of both must be real."""
 
     def __init__(self, a: State, b: State, paths: Paths, number: Callable[[], int], tuples_seen: bool = False) -> None:
-        """tuples_seen: does the code ask which tuple one is?"""
+        """tuples_seen: does the code compare tuples by identity?"""
         self.unseen = _UNSEEN - {tuple} if tuples_seen else _UNSEEN
         self.a = a
         self.b = b
@@ -44,9 +44,9 @@ class Matching:
         self.built_b: set[int] = set()
         self.partner: dict[int, int] = {}
         self.back: dict[int, int] = {}
-        #: gives numbers to new objects
+        #: returns the number for a new object
         self.number = number
-        #: slots where an object that nothing changes is another from now on: it was one with another of a, which it is not in b
+        #: slots that get a copy of their immutable object: state a has one object in several slots, where b has different ones
         self.apart: dict[int, Ref] = {}
         self.copies: dict[tuple[int, int], Ref] = {}
         #: every slot once, in canonical order: its path, both values, and the object of a if it is first met here
@@ -59,7 +59,7 @@ class Matching:
         return (isinstance(a, Ref) and a.aid in self.real_a) or (isinstance(b, Ref) and b.aid in self.real_b)
 
     def demote(self, a: V, b: V) -> bool:
-        """The objects at a slot, and what they reach, have to be real; has one of them been taken for something else before?"""
+        """Require the objects at a slot, and all that they reach, to be real; return whether one of them had been matched with a partner before."""
         unsettled = False
         sides = ((a, self.a, self.real_a, self.built_a, self.partner), (b, self.b, self.real_b, self.built_b, self.back))
         for value, state, real, built, walked in sides:
@@ -86,7 +86,7 @@ class Matching:
         return unsettled
 
     def match(self) -> bool:
-        """One walk; False if objects were found that must be real and had been taken for partners."""
+        """Walk both states once; False if objects that must be real had been matched as partners."""
         partner: dict[int, int] = {}
         back: dict[int, int] = {}
         heap, others, row = self.a.heap, self.b.heap, self.paths.cells
@@ -128,14 +128,16 @@ class Matching:
         return stable
 
     def _only_read(self, a: int, b: int) -> bool:
-        """Are both alike, and of a kind that nobody changes, nor looks which it is: cells of closures and tuples?"""
+        """Are the objects alike, and of a kind that nobody changes or compares by identity (cells of closures, and tuples)?"""
         one, other = self.a.heap[a], self.b.heap[b]
         if one.kind not in ("cell", "tuple") or one.node is not None or other.node is not None or not one.immutable or not other.immutable:
             return False
         return one.cls is other.cls and one.cls in self.unseen and alike(self.a.heap, a, self.b.heap, b)
 
     def _told_apart(self, path: int, a: Ref, b: Ref) -> tuple[Ref, bool]:
-        """What was another object before, on one of the sides, is a copy; has this very pair been met before?"""
+        """Return the object for a pair of which one was matched with another object before: a copy, if necessary. Also return whether this very
+        pair has been met before.
+        """
         if self.partner.get(a.aid) == b.aid:
             return a, True
         if a.aid not in self.partner:
@@ -148,7 +150,7 @@ class Matching:
         return self.apart[path], made.aid in self.partner
 
     def _build(self, a: int, b: int) -> None:
-        """Both will be real, with what they hold."""
+        """Require both objects to be real, with their contents still known; check that what they hold can be built."""
         self.built_a.add(a)
         self.built_b.add(b)
         heap, start = (self.a.heap, a) if self.a.heap[a].node is None else (self.b.heap, b)
@@ -156,11 +158,11 @@ class Matching:
             check_materializable(heap, aid)
 
     def built(self, a: V) -> bool:
-        """Must an object of state a (or its partner) be real, its contents staying known?"""
+        """Must an object of state a (or its partner) be real, while its contents stay known?"""
         return isinstance(a, Ref) and (a.aid in self.built_a or self.partner.get(a.aid) in self.built_b)
 
     def _roots(self) -> list[tuple[int, V, V]]:
-        """The places outside the heaps (see State.roots); both states have the same."""
+        """Return the slots outside the heaps, with the values of both states; both have the same slots (see State.roots)."""
         paths, row = self.paths, self.paths.row
         found = [(paths["handled"], self.a.handled, self.b.handled)]
         for depth, (mine, theirs) in enumerate(zip(self.a.frames, self.b.frames, strict=True)):
@@ -191,9 +193,9 @@ def _missing(cell: V) -> bool:
 
 
 def align(old: State, new: State) -> bool:
-    """Locals that only one of the states still holds are dead: drop them from both, unless their end would show.
+    """Drop from both states the locals that only one of them still holds, as they are dead, unless their end would show.
 
-    Classes that only one of them has defined are none of both.  Has anything changed in old?
+    Drop classes that only one of them has defined as well.  Return whether anything has changed in old.
     """
     changed = False
     for one, other in zip(old.frames, new.frames, strict=True):
@@ -211,12 +213,12 @@ def align(old: State, new: State) -> bool:
 
 
 def agree(a: V, b: V) -> bool:
-    """Are both the same constant?"""
+    """Are both values the same constant?"""
     return isinstance(a, Known) and isinstance(b, Known) and same_constant(a.value, b.value)
 
 
 def told_apart(a: State, b: State, paths: Paths, path: int, x: V, y: V, kept_out: Container[int]) -> int | None:
-    """The first place inside two objects of the same shape (at path) where they differ in a constant or in a shape."""
+    """Return the first slot inside two objects of the same shape (at path) where they differ in a constant or in a shape; None if there is none."""
     todo, seen = [(path, x, y)], set()
     for at, one, other in todo:  # it grows meanwhile
         if isinstance(one, Ref) and isinstance(other, Ref):
@@ -233,12 +235,12 @@ def told_apart(a: State, b: State, paths: Paths, path: int, x: V, y: V, kept_out
     return None
 
 
-#: Places that are compared inside of two objects.
+#: Number of places inside two objects that are compared.
 LOOKED_AT = 128
 
 
 def unlike_generators(a: State, b: State, paths: Paths) -> Iterator[int]:
-    """The slots where one state holds a virtual generator, or something that reaches one, and the other something else."""
+    """Yield the slots where one state holds a virtual generator, or something that reaches one, and the other a different value."""
     theirs = dict(b.roots())
     queue: deque[tuple[int, V, V | None]] = deque((paths[name], x, theirs.get(name)) for name, x in a.roots())
     seen: set[int] = set()

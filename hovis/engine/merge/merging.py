@@ -1,4 +1,4 @@
-"""Where paths meet: how a state comes to its entry, and is joined with what has come there before."""
+"""Merges of control flow: how a state arrives at its entry, and is joined with the states that arrived before."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -22,17 +22,17 @@ from hovis.engine.state.values import NO_LABELS, STRONG, TEST, Dyn, Known, Ref, 
 from hovis.ir.model import Edge, Function, Param
 from hovis.lattice import AbstractValue
 
-#: So many slots that a number was computed from are looked at for one like it.
+#: The most slots from which a number was computed that are searched for its own slot.
 LOOKED_BACK: Final = 64
 
-#: Restarts to tell states apart by where the generators made at one place stand.
+#: The most restarts that put the positions of generators made at one place into the key.
 GENERATOR_SPLITS: Final = 5
 
 
 class Merger:
-    """States of a machine arrive at entries, and are joined there.
+    """Joins the states of a machine into the entries at which they arrive.
 
-    push_work: an entry has to be evaluated (again)
+    push_work: puts an entry on the worklist, to be evaluated (again)
     """
 
     def __init__(self, machine: Machine, push_work: Callable[[Entry], None]) -> None:
@@ -54,7 +54,7 @@ class Merger:
         self.machine.entry.tails.append(self.machine.environment.reads)
 
     def arrive(self, site: Any, state: State, function: Function | None = None) -> Entry:
-        """The entry for state at site, which state has been joined into."""
+        """Join state into the entry for it at site, and return that entry."""
         table = self.keys.entries.setdefault(site, {})
         key = self.keys.key_of(site, state)
         entry = table.get(key)
@@ -84,7 +84,7 @@ class Merger:
         return entry
 
     def _crowds(self, site: Any, table: Mapping[Any, Entry], key: Any) -> tuple[list[Any], list[Any]]:
-        """The keys of a site that differ from this one only in what is tested, and those that have the same constants that choose."""
+        """Return the keys of a site that differ from key only in slots that are merely tested, and those with the same constants that choose."""
         used = self.tables.used.get(site, NOTHING)
         crowds = self.keys.crowds.get(site)
         if crowds is None:
@@ -98,7 +98,9 @@ class Merger:
         )
 
     def _counting(self, table: Mapping[Any, Entry], path: int) -> Sequence[int]:
-        """If entries have in a slot a number that was computed from another in the same slot: the slot, and all of its container."""
+        """Return the slot, or all slots of its container, if entries have a number there that was computed from another in the same slot; else
+        nothing.
+        """
         for entry in table.values():
             value = self.keys.value_at(entry.state, path)
             if isinstance(value, Known) and type(value.value) in (int, float) and self._comes_back(entry, path, value.value):
@@ -109,7 +111,7 @@ class Merger:
         return ()
 
     def _comes_back(self, entry: Entry, path: int, now: object) -> bool:
-        """Was the number in a slot computed, by way of other numbers perhaps, from another in the same slot?"""
+        """Was the number in a slot computed, perhaps through other numbers, from a different one in the same slot?"""
         todo = list(each(entry.depends.get(path, NO_LABELS)))
         seen: set[int] = set()
         while todo and len(seen) < LOOKED_BACK:
@@ -127,7 +129,7 @@ class Merger:
     # --------------------------------------------------------------------------------------------- joining
 
     def enter(self, entry: Entry, state: State) -> None:
-        """The first state that arrives: constants stay, everything else becomes a parameter."""
+        """Initialize the entry from the first state that arrives: constants stay, everything else becomes a parameter."""
         forced = self.tables.forced.get(entry.site)
         matching = None
         if forced:
@@ -138,7 +140,7 @@ class Merger:
         entry.state = Opening(self, entry, state, forced or {}, matching).state()
 
     def _join(self, entry: Entry, state: State) -> None:
-        """Join state into the entry; where that changes it, it is work to do."""
+        """Join state into the entry; if that changes the entry, put it on the worklist."""
         dropped = align(entry.state, state)
         try:
             matching = Matching(entry.state, state, self.tables.paths, self.machine.number, self.tables.tuples_seen)
@@ -147,8 +149,8 @@ class Merger:
             raise
         for frame, arriving in zip(entry.state.frames, state.frames, strict=True):
             frame.decided |= arriving.decided
-        if EntryUpdate(self, entry, matching).run(dropped) or dropped:      # its exits may hand on what it no longer has
-            self.push_work(entry)      # before what may restart elsewhere: the next time nothing would change any more
+        if EntryUpdate(self, entry, matching).run(dropped) or dropped:      # its exits may pass on constants that it no longer has
+            self.push_work(entry)      # before ``depend`` below, which may restart: in the next join nothing would change any more
         depends = entry.depends
         for path, _, b, _ in matching.pairs:
             labels = b.lost if type(b) is Dyn else b.labels  # type: ignore[union-attr]
@@ -156,9 +158,9 @@ class Merger:
                 self.keys.depend(entry, path, labels)
 
     def _split_by_generators(self, entry: Entry, state: State, maker: Any) -> None:
-        """Two states do not join, because of generators that stand in different places: the place belongs into the key.
+        """Put into the key the slots of generators at different points, because of which two states cannot be joined (by a Restart).
 
-        Where generators that were made at one place pile up, there is no end of places.
+        After GENERATOR_SPLITS restarts for one maker, do nothing: if generators made at one place pile up, their positions have no end.
         """
         count = self.tables.generator_splits[maker] = self.tables.generator_splits.get(maker, 0) + 1
         if count > GENERATOR_SPLITS:
@@ -171,7 +173,7 @@ class Merger:
                 raise Restart("split", entry.site)
 
     def param(self, entry: Entry, path: int, type: AbstractValue, state: State) -> Param:
-        """The parameter for a slot of the entry, where it is named after what is in state."""
+        """Return the parameter for a slot of the entry, named after the value of that slot in state."""
         found = entry.params.get(path)
         if found is None:
             found = entry.params[path] = Param(type, None, self._name(state, path))
@@ -179,7 +181,7 @@ class Merger:
         return found
 
     def _name(self, state: State, path: int) -> str | None:
-        """The user's variable behind a slot, or the key or attribute that it is of an object."""
+        """Return the name of the user's variable in a slot, or the key or attribute that it is of an object; None if there is none."""
         part = self.tables.paths.parts[path]
         if not isinstance(part, tuple):
             return None
@@ -200,7 +202,7 @@ class Merger:
         return key if type(key) is str and key.isidentifier() else None
 
     def work_on(self, state: State, slots: int) -> None:
-        """So many slots of state have been looked at."""
+        """Account for the work on this number of slots of state; raises OutOfFuel if that is too much."""
         self.effort.tick(slots)
         self.effort.spend(state.frames[-1].ctx, slots)
         self.effort.steps += slots

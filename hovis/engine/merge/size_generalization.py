@@ -1,7 +1,7 @@
-"""Sizes that hang on ints of the program, for back ends that compile for known sizes.
+"""Array sizes that depend on ints of the program, for back ends that compile for known sizes.
 
-What an array's shape may depend on chooses.  To tell the rounds of a loop apart by it makes a copy of the loop's body for
-each: that is not worth it where there are more rounds than there may be variants.
+A value that an array's shape may depend on belongs in keys.  If it differs in each iteration of a loop, this makes a copy of the
+loop's body for each iteration, which is not worth it if there are more iterations than there may be variants.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,12 +16,12 @@ from hovis.engine.state.values import NO_LABELS, SIZE, TEST, Dyn, Known, Labels,
 from hovis.ir.analysis.affine import difference, of_op
 from hovis.lattice import Type, Union
 
-#: Rounds of a loop that sizes hang on, before they are not told apart: the first one may be unlike the others.
+#: Number of iterations of a loop that sizes depend on at which they are no longer told apart: the first one may differ from the others.
 COUNTED: Final = 3
 
 
 def use_sizes(m: Machine, *values: V) -> None:
-    """Ints that an array's shape may depend on choose, all of them at once."""
+    """Mark the ints in values as choosing, all at once, because an array's shape may depend on them."""
     labels = NO_LABELS
     for value in values:
         labels = together(labels, _labels(m, value))
@@ -29,7 +29,7 @@ def use_sizes(m: Machine, *values: V) -> None:
 
 
 def _labels(m: Machine, value: V) -> Labels:
-    """Of which slots the ints in a value come, or what may be an int, as a power."""
+    """Return the labels of the ints in a value, or of a value that may be an int, as the result of a power may be."""
     if isinstance(value, Dyn):
         kinds = value.type.members if isinstance(value.type, Union) else (value.type,)
         return value.lost if value.lost and Type(int) in kinds else NO_LABELS
@@ -42,21 +42,21 @@ def _labels(m: Machine, value: V) -> Labels:
 
 
 def bounds(m: Machine, value: V) -> bool:
-    """Is it a slice, or are there slices in it?  The ints in these are no items."""
+    """Is value a slice, or does it contain slices? The ints in slices are no items."""
     obj = m.obj(value, "slice", "tuple") if isinstance(value, Ref) else None
     return obj is not None and (obj.kind == "slice" or any(bounds(m, cell) for cell in obj.cells))
 
 
 def _is_window(obj: VObj) -> bool:
-    """Is it a slice of a known size that goes over an array?"""
+    """Is obj a slice of known size with unknown bounds, which moves over an array?"""
     start, stop, *_ = obj.cells if obj.kind == "slice" else (None, None)
     return isinstance(start, Dyn) and isinstance(stop, Dyn) and difference(stop.value, start.value, of_op) is not None
 
 
 def stop_counting(tables: Tables, site: Any, table: Mapping[Any, object], state: State, places: int) -> None:
-    """Sizes hang on the rounds of a loop that has more of them than there may be variants: they are not told apart at all.
+    """Do not tell the iterations of a loop apart at all if sizes depend on them, and there are more of them than there may be variants.
 
-    Left to themselves, these variants would be made first, and found to be too many then (see generalization).
+    Without this, the variants would be made first, and only then be found to be too many (see generalization).
     """
     used, forced = tables.used.get(site, {}), tables.forced.setdefault(site, {})
     limit = VARIANTS + 2 * max(places, tables.static_size)
@@ -69,7 +69,7 @@ def stop_counting(tables: Tables, site: Any, table: Mapping[Any, object], state:
 
 
 def forget_growing(tables: Tables, site: Any, table: Mapping[Any, object], state: State, counts: Callable[[int], Sequence[int]]) -> None:
-    """A size that is computed from the one before is not told apart at the head of a loop that may have any number of rounds.
+    """Do not tell apart a size that is computed from the one before, at the header of a loop whose trip count is unknown.
 
     counts: see ``generalization.join_counters``.
     """
@@ -86,7 +86,7 @@ def forget_growing(tables: Tables, site: Any, table: Mapping[Any, object], state
 
 
 def _loops(state: State, tables: Tables) -> Iterator[tuple[int, range]]:
-    """What is left of the loops over known ranges that are under way, each by the slot of its position."""
+    """Yield for each active loop over a known range the slot of its position, and the part of the range that is left."""
     for depth, frame in enumerate(state.frames):
         for k, value in enumerate(frame.stack):
             obj = state.heap[value.aid] if isinstance(value, Ref) else None
@@ -97,6 +97,6 @@ def _loops(state: State, tables: Tables) -> Iterator[tuple[int, range]]:
 
 
 def _in_step(keys: Sequence[dict[int, Any]], path: int) -> list[int]:
-    """The slots whose values tell the same keys apart as those of this one: what counts the rounds, too."""
+    """Return the slots whose values tell the same keys apart as those of this slot: they count the iterations, too."""
     counted = len({key.get(path) for key in keys})
     return [one for one in keys[-1] if len({key.get(one) for key in keys}) == counted == len({(key.get(one), key.get(path)) for key in keys})]

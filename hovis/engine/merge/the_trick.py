@@ -1,8 +1,8 @@
-"""A value that is one of a few constants, and chooses: it is compared with them, and known on each way ("The Trick").
+"""The Trick: a value that is one of a few constants, and chooses, is compared with each of them, and is known on each branch.
 
-A guest program that calls and returns keeps return addresses on a stack.  Where these had to leave the keys, because a
-guest function is called from many places, the address that is popped is one of those that were joined.  The next state of
-an automaton is one of those that its table has under the key.
+An interpreter's guest program that calls and returns keeps return addresses on a stack.  If these had to be dropped from the keys,
+because a guest function is called from many places, the address that is popped is one of those that were joined.  In the same
+way, the next state of an automaton is one of those that its table has for the key.
 """
 
 import operator
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 def choosing(keys: Keys, site: Any, state: State) -> Dyn | None:
-    """Such a value in state, in a slot that belongs into the keys of site and is not joined anywhere."""
+    """Return a value of state that is one of a few constants, in a slot that belongs into the keys of site and is not joined anywhere; else
+    None.
+    """
     if keys.final is None:
         keys.final = {path for forced in keys.tables.forced.values() for path, strength in forced.items() if strength == STRONG}
     if keys.final or keys.tables.looked_up:
@@ -34,7 +36,7 @@ def choosing(keys: Keys, site: Any, state: State) -> Dyn | None:
 
 
 def dispatch(merger: "Merger", edge: Edge, state: State, value: Dyn) -> None:
-    """Arrive once for each of the constants that value may be."""
+    """Compare value with each of the constants that it may be, and arrive once for each."""
     choices = value.among
     assert choices is not None
     machine = merger.machine
@@ -58,7 +60,7 @@ def dispatch(merger: "Merger", edge: Edge, state: State, value: Dyn) -> None:
 
 
 def choose(m: "Machine", at: int = 0) -> None:
-    """START: a parameter that is one of a few constants becomes each of them in turn."""
+    """Compare, at START, each parameter that is one of a few constants with these, and follow each case."""
     if at == len(m.entry.choices):
         m.leave(m.block, m.state)
         return

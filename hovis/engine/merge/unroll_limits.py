@@ -1,4 +1,4 @@
-"""The loops that a chain of instructions goes through round by round, and which of them runs so long that it stays a loop."""
+"""Limits of unrolling: the loops that a chain follows iteration by iteration, and which of them is too long and stays a loop."""
 
 from collections.abc import Collection
 from itertools import chain
@@ -10,17 +10,17 @@ from hovis.engine.state.values import Ref
 
 Head = tuple[int, int]
 
-#: Of so many items lists are collected one by one.  A longer one is gone through by loops, and those have it made by a loop as well.
+#: Lists of up to this many items are built one item at a time.  A longer list is read by loops, so a loop may build it as well.
 ITEMS: Final = 16
 
 
 class Loop:
-    """One loop: its rounds since it was entered.
+    """One loop, and its iterations since it was entered.
 
-    count        how often the chain has come to its head
-    ops, steps   of the chain before the first round
-    collected    how many items were in the lists that the frame holds, before the first round
-    is_long      did the rounds come to too much when the chain last came to the head?
+    count        how often the chain has reached the loop header
+    ops, steps   ops and steps of the chain before the first iteration
+    collected    number of items in the lists that the frame holds, before the first iteration
+    is_long      had the iterations exceeded the limits when the chain last reached the header?
     """
 
     __slots__ = ("collected", "count", "is_long", "ops", "steps")
@@ -32,9 +32,9 @@ class Loop:
 
 
 class Rounds:
-    """By head, and generator whose own loop it is: the loops of a chain.
+    """The loops of a chain, by loop header and, in a generator, by its number.
 
-    Where a few items are collected in lists, more is followed: of a list that a loop fills it is not known how long it is.
+    The limits are higher for a loop that adds a few items to lists: if a loop stays in the residual and fills a list, its length is unknown.
     """
 
     def __init__(self, most: Unrolling, collecting: Unrolling) -> None:
@@ -46,11 +46,13 @@ class Rounds:
         self._loops.clear()
 
     def has(self, frame: Frame) -> bool:
-        """Has the chain been at the loop head where the frame stands?"""
+        """Has the chain already been at the loop header where the frame stands?"""
         return (frame.ctx, frame.pc, frame.owner) in self._loops
 
     def visit(self, frame: Frame, state: State, back: bool, ops: int, steps: int) -> bool:
-        """The chain, of so many ops and instructions, has come to a loop head, by a jump back or from outside; is that loop too long?"""
+        """Record that the chain, with this number of ops and steps, reaches a loop header, by a back edge or from outside; return whether the
+        loop is too long.
+        """
         head = frame.ctx, frame.pc, frame.owner
         loop = self._loops.get(head)
         if loop is None or (not back and not _counts(state)):
@@ -64,13 +66,15 @@ class Rounds:
         return loop.is_long
 
     def longest(self, kept: Collection[Head]) -> Head | None:
-        """Of the loops that are too long the one that was visited most; kept: those that it must not be."""
+        """Return the header of the most visited loop that is too long, or None; kept: headers that are left out."""
         found = [(loop.count, head[:2]) for head, loop in self._loops.items() if loop.count > 1 and loop.is_long and head[:2] not in kept]
         return max(found)[1] if found else None
 
 
 def _counts(state: State) -> bool:
-    """Is this the head of a loop over a range?  Other loops have as many rounds as there are data: where one is entered anew, those are all."""
+    """Is this the header of a loop over a range? Any other loop has as many iterations as there are data, and is counted from zero when it is
+    entered again.
+    """
     iterator = state.goes_over()
     return iterator is not None and iterator.kind == "range_iter"
 

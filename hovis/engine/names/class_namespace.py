@@ -1,7 +1,7 @@
-"""The names of a class body: looked up in the namespace that the class will get, then in globals and builtins.
+"""Names in a class body: they are looked up in the namespace of the class, then in globals and builtins.
 
-The namespace is a dict of the trace.  It lies on the stack of the frame that runs the class statement, right below
-the frame of the body (see class_statement).
+The namespace is a dict of the trace.  It is on top of the stack of the frame that runs the class statement, which is the
+caller of the frame of the body (see class_statement).
 """
 
 from hovis.engine.machine.handler_table import handles
@@ -15,12 +15,12 @@ from hovis.lattice import Type
 
 
 def namespace(m: Machine) -> V:
-    """The dict of the class whose body is being run."""
+    """Return the dict of the class whose body is running."""
     return m.state.frames[-2].stack[-1]
 
 
 def _cell(m: Machine, name: str) -> V | None:
-    """What the namespace has by this name; None: nothing.  (The namespace is known.)"""
+    """Return the value of a name in the namespace, or None if there is none. (The namespace must be known.)"""
     obj = m.obj(namespace(m), "dict")
     assert obj is not None
     index = obj.find(name)
@@ -101,7 +101,7 @@ def get_name_or(m: Machine, arg: tuple[str, str, int | None]) -> int | None:
 
 
 def setup_annotations(m: Machine) -> int | None:
-    """SETUP_ANNOTATIONS: ``__annotations__`` is there, a new dict if need be."""
+    """SETUP_ANNOTATIONS: make ``__annotations__``, a new dict, unless it exists."""
     if not _known(m):
         m.emit(dict.setdefault, [namespace(m), Known("__annotations__"), m.new(VObj("dict", dict))])
         return None

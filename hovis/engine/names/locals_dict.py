@@ -1,4 +1,4 @@
-"""What a function's own variables look like to ``locals()`` and those that use it (CPython: Objects/frameobject.c).
+"""The local variables of a function as a dict, for ``locals()`` and builtins that use it (CPython: Objects/frameobject.c).
 
 Until 3.12 a frame has one dict, which each call brings up to date; since 3.13 each call gives a new one (PEP 667).
 """
@@ -25,7 +25,7 @@ def can_tell(m: Machine) -> bool:
 
 
 def locals_of(m: Machine) -> V:
-    """``locals()`` in the current frame."""
+    """Return ``locals()`` of the current frame."""
     frame = m.frame
     now = {name: _value(m, slot) for slot, name in enumerate(frame.code.names)}
     scope = NO_SCOPE if FRESH_LOCALS else m.resolve(frame.scope)
@@ -45,7 +45,7 @@ def _none(scope: V) -> bool:
 
 
 def _value(m: Machine, slot: int) -> V:
-    """What a variable holds, in its cell or not; UNBOUND for nothing."""
+    """Return the value of a variable, in its cell or not; UNBOUND if it has none."""
     frame = m.frame
     value = frame.locals[slot]
     if value is None:
@@ -69,7 +69,7 @@ def _bound(value: V) -> bool:
 
 
 def _updated(m: Machine, scope: V, held: VObj | None, now: dict[str, V]) -> V:
-    """The virtual dict, new or brought up to date."""
+    """Return the virtual dict, new or updated."""
     found = dict(zip(held.keys, held.cells, strict=True)) if held is not None else {}
     for name, value in now.items():
         if _bound(value):
@@ -83,14 +83,14 @@ def _updated(m: Machine, scope: V, held: VObj | None, now: dict[str, V]) -> V:
 
 
 def _refreshed(m: Machine, scope: V, now: dict[str, V]) -> V:
-    """The real dict, brought up to date when it runs."""
+    """Emit the update of the real dict, and return it."""
     args = [scope, Known(tuple(now)), *now.values()]
     found = m.emit(ops.refresh_locals, args, type=Type(dict), effect=Effect.WRITES)
     return scope if isinstance(scope, Ref) else found
 
 
 def evaluate(m: Machine, fn: object, source: V) -> V:
-    """``eval(source)`` and ``exec(source)``: in the globals and the locals of the caller."""
+    """Emit ``eval(source)`` or ``exec(source)`` with the globals and locals of the caller."""
     namespace = m.frame.namespace
     assert not is_immutable(namespace)
     return m.emit(fn, [source, Known(namespace), locals_of(m)])

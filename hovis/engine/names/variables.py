@@ -23,9 +23,9 @@ CELL: Final = type((lambda x: lambda: x)(0).__closure__[0])  # type: ignore[inde
 
 
 def _bound(m: Machine, value: V | None, name: str, free: bool = False) -> "V | int":
-    """value, checked to be bound; a control code if it is known not to be."""
+    """Check that value is bound, and return it; a control code if it is known not to be."""
     if m.frame.code.tells_unbound:
-        # it tells itself whether there is a value
+        # the code itself tests whether there is a value
         return UNBOUND_VALUE if value is None else value
     if value is None or (isinstance(value, Known) and value.value is UNBOUND):
         error = ops.unbound(name, free)
@@ -112,7 +112,7 @@ def _is_unbound(value: V) -> bool:
 
 
 def settle_cells(m: Machine, frame: Frame) -> None:
-    """A frame ends: nobody can write to its cells any more."""
+    """Freeze the cells of a frame that has ended: nobody can write to them any more."""
     for slot in _written_here(frame.code):
         cell = frame.locals[slot]
         if isinstance(cell, Ref):
@@ -125,12 +125,12 @@ _written_cache: dict[Any, tuple[frozenset[int], frozenset[tuple[int, int]]]] = {
 
 
 def _written_here(code: Any) -> frozenset[int]:
-    """The slots of cells that nobody writes to but the code itself (C code does to those of class bodies)."""
+    """Return the slots of cells that only the code itself writes to (C code writes to those of class bodies)."""
     return _writes(code)[0]
 
 
 def _last_writes(code: Any) -> frozenset[tuple[int, int]]:
-    """Where in the code a cell is made or written to for the last time: pairs of slot and instruction."""
+    """Return where a cell is made or written to for the last time: pairs of slot and instruction."""
     return _writes(code)[1]
 
 
@@ -150,7 +150,7 @@ def _writes(code: Any) -> tuple[frozenset[int], frozenset[tuple[int, int]]]:
 
 
 def _reachable(code: Any, start: int) -> set[int]:
-    """The instructions that may come behind one."""
+    """Return the instructions that may run after the one at start."""
     found: set[int] = set()
     todo = [start]
     while todo:
@@ -165,7 +165,7 @@ def _reachable(code: Any, start: int) -> set[int]:
 
 
 def inner_writes(code: Any) -> set[str]:
-    """The free variables that functions inside code assign to."""
+    """Collect the free variables that functions inside code assign to."""
     found: set[str] = set()
     for const in code.co_consts:
         if isinstance(const, type(code)):
@@ -245,7 +245,7 @@ def del_cell(m: Machine, slot: int) -> int | None:
 
 
 def builtins_of(namespace: dict[str, Any]) -> dict[str, Any]:
-    """The builtins that code with these globals has."""
+    """Return the builtins of code that has namespace for its globals."""
     scope: Any = namespace.get("__builtins__", __builtins__)
     return scope if isinstance(scope, dict) else vars(scope)
 
@@ -254,7 +254,7 @@ def builtins_of(namespace: dict[str, Any]) -> dict[str, Any]:
 def get_global(m: Machine, name: str) -> int | None:
     namespace = m.frame.namespace
     if m.frame.code.filename.startswith(m.package):
-        # the code of a model stands for C code: nobody can change what it calls
+        # the code of a model stands for C code: user code cannot change the functions that it calls
         m.push(Known(namespace[name] if name in namespace else vars(builtins)[name]))
         return None
     thawed = id(namespace) in m.tables.thawed or (id(namespace), name) in m.tables.thawed_globals or ("item", id(namespace), name) in m.environment.volatile
@@ -279,7 +279,7 @@ def get_global(m: Machine, name: str) -> int | None:
     if builtin is None or (builtin is super and "__class__" not in m.frame.code.names):
         m.push(found)
         return None
-    # left as a call it would look at the residual's own frame
+    # if the call stayed in the residual, the builtin would inspect the frame of the residual
     same = m.emit(operator.is_, [found, Known(builtin)], type=Type(bool), effect=Effect.PURE)
     other = m.state.fork()
     other.frames[-1].stack.append(found)
@@ -289,7 +289,7 @@ def get_global(m: Machine, name: str) -> int | None:
     return None
 
 
-#: Builtins that look at the frame of their caller, by their names.
+#: Builtins that inspect the frame of their caller, by name.
 _LOOKING: Final = {fn.__name__: fn for fn in (locals, vars, dir, eval, exec, globals, super)}
 
 

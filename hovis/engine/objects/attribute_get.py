@@ -1,7 +1,7 @@
 """Reading attributes (CPython: Objects/object.c, Objects/typeobject.c, Objects/moduleobject.c).
 
-``get`` goes by the class of the value, as tp_getattro does: an instance's attributes are found by ``generic``, those
-of a class, a module, a super object by routines of their own, and whatever the class makes of it by its hooks.
+``get`` dispatches on the class of the value, as tp_getattro does: attributes of an instance are found by ``generic``; classes,
+modules and super objects have routines of their own; and a class with hooks (``__getattribute__``, ``__getattr__``) decides by these.
 """
 
 import collections
@@ -28,7 +28,7 @@ from hovis.lattice import ANY, AbstractValue, Const, Type, inline_attributes
 from hovis.lattice.constants import is_immutable
 from hovis.lattice.inspection import is_a
 
-#: What a read of an attribute does that runs nothing of the user's.
+#: Effects of reading an attribute if that runs no user code.
 QUIET: Final = Effect.READS | Effect.RAISES
 
 
@@ -52,7 +52,7 @@ def get(m: Machine, value: V, name: str, mode: str = "value") -> int | None:
             return _of_class(m, value, held, name, mode)
     cls = m.class_of(value)
     if isinstance(value, Dyn) and value.lost and (cls is None or is_python_class(cls)):
-        # objects have met here of which one would know what is in them
+        # paths have been joined here that had objects with known contents
         m.use(value)
     if cls is None or (isinstance(value, Dyn) and m.environment.doubts() and is_data(cls, name)):
         return left(m, value, name, mode)
@@ -60,7 +60,7 @@ def get(m: Machine, value: V, name: str, mode: str = "value") -> int | None:
 
 
 def left(m: Machine, value: V, name: str, mode: str, effect: Effect = Effect.OPAQUE, kind: AbstractValue = ANY) -> int | None:
-    """The real object is asked."""
+    """Emit ``getattr`` on the real object."""
     return finish(m, m.emit(getattr, [value, Known(name)], type=kind, effect=effect), mode)
 
 
@@ -68,7 +68,7 @@ def left(m: Machine, value: V, name: str, mode: str, effect: Effect = Effect.OPA
 
 
 def _of_instance(m: Machine, value: V, cls: type, name: str, mode: str) -> int | None:
-    """By the class's ``__getattribute__`` and ``__getattr__`` (slot_tp_getattr_hook)."""
+    """Read an attribute through the ``__getattribute__`` and ``__getattr__`` of the class (slot_tp_getattr_hook)."""
     found = find(cls, "__getattr__")
     hook = None if found is ABSENT else Known(found)
     if own_getattribute(cls):
@@ -81,7 +81,7 @@ def _of_instance(m: Machine, value: V, cls: type, name: str, mode: str) -> int |
 
 
 def _as_unknown(m: Machine, value: V) -> Dyn:
-    """A known array, of whose contents nothing is to be said."""
+    """Return a known array as a Dyn whose contents are unknown."""
     if isinstance(value, Dyn):
         return value
     assert isinstance(value, Known)
@@ -90,7 +90,7 @@ def _as_unknown(m: Machine, value: V) -> Dyn:
 
 
 def generic(m: Machine, access: Access, cls: type) -> int | None:
-    """What the class says if it says it first, what the instance has, what else the class says (_PyObject_GenericGetAttrWithDict)."""
+    """Search data descriptors of the class, then the instance, then the rest of the class (_PyObject_GenericGetAttrWithDict)."""
     value, name = access.value, access.name
     assert value is not None
     rule = m.library.attributes.get((cls, name)) if isinstance(value, Dyn) or cls in m.library.abstractions else None
@@ -116,7 +116,7 @@ def generic(m: Machine, access: Access, cls: type) -> int | None:
 
 
 def _of_class_or_missing(m: Machine, access: Access, raw: Any) -> int | None:
-    """The instance has nothing by that name."""
+    """Read an attribute of the class, or handle its absence, where the instance has none by that name."""
     value = access.value
     assert value is not None
     if raw is ABSENT:
@@ -132,7 +132,7 @@ def _name(m: Machine, value: V) -> str:
 
 
 def missing(m: Machine, access: Access, complaint: str) -> int | None:
-    """Nobody has the attribute: ``__getattr__``, or AttributeError."""
+    """Handle a missing attribute: call ``__getattr__``, or raise AttributeError with this complaint."""
     value = access.owner if access.value is None else access.value
     if access.hook is not None:
         depth = len(m.state.frames)
@@ -141,10 +141,10 @@ def missing(m: Machine, access: Access, complaint: str) -> int | None:
 
 
 def _maybe_own(m: Machine, access: Access, cls: type, raw: Any) -> int | None:
-    """The instance may have an attribute of its own by this name: where it matters the residual looks.
+    """Read an attribute where the instance may have one of its own by this name: where it matters, the residual tests for it.
 
-    It matters for what is no plain value.  Where the instance has one, the rest is a world in which nothing is
-    assumed (as behind a guard that failed); the frame is back before the instruction there.
+    It matters if the attribute of the class is a descriptor.  On the path where the instance has its own attribute, nothing is assumed about
+    the environment any more (``world`` 2, as after a failed guard), and the frame is back before the instruction.
     """
     value, name = access.value, access.name
     assert value is not None
@@ -167,7 +167,7 @@ def _maybe_own(m: Machine, access: Access, cls: type, raw: Any) -> int | None:
 
 
 def _data(m: Machine, access: Access, cls: type, raw: Any) -> int | None:
-    """A data descriptor: a property, a slot, a field of C code."""
+    """Read a data descriptor: a property, a slot, a field of C code."""
     value, name, mode = access.value, access.name, access.mode
     assert value is not None
     if instances.is_slot(raw) and is_python_class(raw.__objclass__):
@@ -192,7 +192,7 @@ def _data(m: Machine, access: Access, cls: type, raw: Any) -> int | None:
 
 
 def _slot(m: Machine, access: Access, cls: type, raw: Any) -> int | None:
-    """member_get of a name in ``__slots__``."""
+    """Read an attribute named in ``__slots__`` (member_get)."""
     value, name, mode = access.value, access.name, access.mode
     assert value is not None
     own: Any = UNKNOWN
@@ -208,12 +208,12 @@ def _slot(m: Machine, access: Access, cls: type, raw: Any) -> int | None:
         return finish(m, own, mode)
     if access.hook is not None:
         return m.call(access.hook, [value, Known(name)], {}, mode)
-    m.emit(getattr, [value, Known(name)], effect=QUIET)  # the complaint differs from version to version
+    m.emit(getattr, [value, Known(name)], effect=QUIET)  # the error message differs between versions
     return m.unreachable()
 
 
 def _field_of_known(m: Machine, value: Known, raw: Any, name: str, mode: str) -> int | None:
-    """An attribute of a known object that C code looks after."""
+    """Read an attribute of a known object that C code manages."""
     held = value.value
     if is_immutable(held) or isinstance(held, FUNCTION | types.BuiltinFunctionType | types.CodeType | types.MethodType):
         found = getattr(held, name)
@@ -223,7 +223,7 @@ def _field_of_known(m: Machine, value: Known, raw: Any, name: str, mode: str) ->
     return left(m, value, name, mode)
 
 
-# ------------------------------------------------------------------------------------------------- of classes
+# ------------------------------------------------------------------------------------------------- attributes of classes
 
 
 def _thawed(m: Machine, access: Access, cls: type, raw: Thawed) -> int | None:
@@ -238,7 +238,7 @@ def _thawed(m: Machine, access: Access, cls: type, raw: Thawed) -> int | None:
 
 
 def _of_class(m: Machine, value: Known, cls: type, name: str, mode: str) -> int | None:
-    """The metaclass if it says it first, the MRO, what else the metaclass says (type_getattro)."""
+    """Search data descriptors of the metaclass, then the MRO, then the rest of the metaclass (type_getattro)."""
     meta = type(cls)
     found = find(meta, "__getattr__")
     hook = None if found is ABSENT else Known(found)
@@ -283,12 +283,12 @@ def _data_of_class(m: Machine, access: Access, cls: type, raw: Any) -> int | Non
     return left(m, value, name, access.mode) if done is NOT_MODELLED else done
 
 
-#: Fields of a class that nobody changes.
+#: Fields of a class that are assumed never to change.
 FIXED: Final = frozenset({"__name__", "__qualname__", "__module__", "__mro__", "__bases__", "__base__"})
 
 
 def _of_module(m: Machine, value: Known, module: types.ModuleType, name: str, mode: str) -> int | None:
-    """module_getattro: the module's dictionary (what ModuleType itself has are names that no module lacks)."""
+    """Read an attribute from a module's dictionary (module_getattro). ModuleType itself has only names that no module lacks."""
     held = module.__dict__
     if type(module) is types.ModuleType and name in held and (id(held), name) not in m.tables.thawed_globals:
         m.environment.guard("item", held, name, held[name])
@@ -300,7 +300,7 @@ def _of_module(m: Machine, value: Known, module: types.ModuleType, name: str, mo
 
 
 def _of_kind(m: Machine, value: Ref, obj: VObj, name: str, mode: str) -> Any:
-    """What objects of some kinds know by themselves."""
+    """Read an attribute that an object of this kind has without a look-up; NOT_MODELLED if the general look-up applies."""
     if obj.kind == "super":
         return _of_super(m, obj, name, mode)
     if obj.kind in ("slice", "range") and name in ("start", "stop", "step"):
@@ -328,7 +328,7 @@ _OF_PROPERTY: Final = ("fget", "fset", "fdel")
 
 
 def _of_method(m: Machine, value: Ref, obj: VObj, name: str, mode: str) -> int | None:
-    """method_getattro: what the function has, but for these.  (meth_getsets, of a method of C code.)"""
+    """Read an attribute of a method: with few exceptions, that of its function (method_getattro; meth_getsets for a method of C code)."""
     if name == "__self__":
         return finish(m, obj.cells[1], mode)
     if obj.cls is not types.MethodType:
@@ -351,7 +351,7 @@ def get_super(m: Machine, cls: V, instance: V, name: str) -> int | None:
 
 
 def _of_super(m: Machine, obj: VObj, name: str, mode: str) -> int | None:
-    """What comes behind a class in the MRO (super_getattro)."""
+    """Read an attribute from the classes after a class in the MRO (super_getattro)."""
     cls, instance = obj.cells
     assert isinstance(cls, Known)
     assert is_a(cls.value, type)
@@ -363,7 +363,7 @@ def _of_super(m: Machine, obj: VObj, name: str, mode: str) -> int | None:
     for base in mro[mro.index(cls.value) + 1 :]:
         if (id(base), name) in m.tables.thawed_attributes:
             break
-        find(base, name)      # a guard
+        find(base, name)      # records a guard
         if name in base.__dict__:
             raw = class_attributes.in_class(m, base, name)
             if raw is ABSENT:
@@ -380,12 +380,12 @@ def _of_super(m: Machine, obj: VObj, name: str, mode: str) -> int | None:
 
 
 def _owner(cls: type, name: str) -> type | None:
-    """The class in the MRO that has the name."""
+    """Return the first class in the MRO that defines name, or None."""
     return next((base for base in cls.__mro__ if name in base.__dict__), None)
 
 
 def super_class(m: Machine, cls: type, instance: V) -> tuple[type | None, bool]:
-    """Whose MRO super() walks, if it takes the two, and whether the instance is itself a class (supercheck)."""
+    """Return the class whose MRO super() walks (None if unknown or not allowed), and whether the instance is itself a class (supercheck)."""
     if isinstance(instance, Known) and is_a(instance.value, type) and cls in instance.value.__mro__:
         return instance.value, True
     start = m.class_of(instance)

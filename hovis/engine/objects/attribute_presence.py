@@ -19,7 +19,7 @@ from hovis.lattice.inspection import is_a
 
 
 def presence(m: Machine, value: V, name: str) -> bool | None:
-    """Does value have the attribute?  None: only asking it tells."""
+    """Does value have the attribute? None if only the real object can tell."""
     cls = m.class_of(value)
     if cls is None:
         return None
@@ -52,7 +52,7 @@ def presence(m: Machine, value: V, name: str) -> bool | None:
     return True if descriptors.runs_nothing(raw) else None
 
 
-#: Objects whose attributes are not found by the generic routine.
+#: Kinds of objects whose attributes are not found by the generic routine.
 _OWN_WAY: Final = frozenset({"super", "method", "function", "slice", "range"})
 
 
@@ -101,7 +101,7 @@ def has(m: Machine, value: V, name: str, mode: str) -> int | None:
 
 
 def _asks_quietly(m: Machine, value: V, name: str) -> bool:
-    """Is it only the real object that knows, and does asking it run nothing of the user's?"""
+    """Can only the real object tell, and does asking it run no user code?"""
     cls = m.class_of(value)
     if cls is None or own_getattribute(cls) or find(cls, "__getattr__") is not ABSENT or not isinstance(value, Dyn):
         return False

@@ -19,12 +19,12 @@ from hovis.lattice import ANY, AbstractValue, Array, Type, join
 from hovis.lattice import Any as AnyType
 from hovis.lattice.inspection import is_a
 
-#: What a store does that runs nothing of the user's.
+#: Effects of a store that runs no user code.
 QUIET: Final = Effect.WRITES | Effect.RAISES
 _NONE: Final = Type(type(None))
 
 
-#: It is done, and there is no result.
+#: Status: the store or deletion is done, and has no result.
 DONE: Final = object()
 
 
@@ -38,13 +38,13 @@ def _done(m: Machine, status: Any, mode: str) -> int | None:
 
 
 def run(m: Machine, fn: V, args: list[V], mode: str) -> int | None:
-    """Call what the user wrote; what it returns nobody sees."""
+    """Call a method that the user wrote, and ignore its result."""
     if mode == "discard":
         return m.call(fn, args, {}, mode)
     return m.call(Known(slot_protocols.without_result), [fn, *args], {}, mode)
 
 
-#: What a call of a function goes by.
+#: Attributes of a function that determine what a call of it does.
 _CALLED_BY: Final = frozenset({"__code__", "__defaults__", "__kwdefaults__"})
 
 
@@ -54,7 +54,7 @@ def _set(m: Machine, target: V, name: str, value: V, mode: str) -> Any:
         return DONE
     target = m.resolve(target)
     if isinstance(target, Ref) and name in _CALLED_BY and m.obj(target, "function"):
-        # what is called from now on is another function
+        # calls after this store call another function: forget what is known of this one
         m.operand(target)
         m.put(target, m.state.heap[target.aid].replace(forgotten=True, cells=(), keys=()))
         target = m.resolve(target)
@@ -87,30 +87,30 @@ def _set(m: Machine, target: V, name: str, value: V, mode: str) -> Any:
     return generic_set(m, target, cls, name, value, mode)
 
 
-#: PyObject_GenericSetAttr: in object, and until 3.12 in the slots of exceptions.
+#: The wrappers of PyObject_GenericSetAttr: that of object, and until 3.12 also that of exceptions.
 _SETATTR: Final = (object.__setattr__, BaseException.__setattr__)
 _DELATTR: Final = (object.__delattr__, BaseException.__delattr__)
 
 
 def left(m: Machine, fn: Any, args: list[V], effect: Effect = Effect.OPAQUE) -> object:
-    """The real object is told."""
+    """Emit the call of fn, which changes the real object."""
     m.emit(fn, args, type=_NONE, effect=effect)
     return DONE
 
 
 def complain(m: Machine, fn: Any, args: list[V]) -> int:
-    """The real object is told, and will refuse in its own words."""
+    """Emit the call of fn, which the real object refuses with its own message."""
     left(m, fn, args, Effect.RAISES | Effect.READS)
     return m.unreachable()
 
 
 def _setter(cls: type | None) -> Any:
-    """What does no more than generic_set: an instance's class may have an ``__setattr__`` that has led here."""
+    """Return a callable that does no more than generic_set: the class may have an ``__setattr__``, which has led here."""
     return setattr if cls is None or find(cls, "__setattr__") in _SETATTR else object.__setattr__
 
 
 def generic_set(m: Machine, target: V, cls: type, name: str, value: V, mode: str) -> Any:
-    """By a data descriptor, or into the instance (_PyObject_GenericSetAttrWithDict)."""
+    """Store through a data descriptor, or into the instance (_PyObject_GenericSetAttrWithDict)."""
     raw, fn = class_attribute(m, cls, name), _setter(cls)
     told = [target, Known(name), value]
     if type(raw) is Thawed:
@@ -128,12 +128,12 @@ def generic_set(m: Machine, target: V, cls: type, name: str, value: V, mode: str
     return _store(m, target, name, value, slot)
 
 
-#: What the type of an array says of it, or follows from.
+#: Attributes of an array that its type contains, or that determine its type.
 _SHAPING: Final = frozenset({"shape", "dtype", "strides"})
 
 
 def _set_field(m: Machine, target: V, cls: type, name: str, raw: Any, value: V) -> Any:
-    """What C code looks after."""
+    """Store into a field that C code manages."""
     told, fn = [target, Known(name), value], _setter(cls)
     if is_a(raw, property):
         return complain(m, fn, told)
@@ -144,7 +144,7 @@ def _set_field(m: Machine, target: V, cls: type, name: str, raw: Any, value: V) 
             return DONE
         return left(m, fn, told, QUIET if name in exceptions.MARKS else Effect.OPAQUE)
     if name == "__dict__" and isinstance(value, Known):
-        # whoever writes to one of the two objects writes to the other
+        # the dict is shared: a write to the attributes of the object is a write to the dict, and vice versa
         m.environment.thaw(value.value)
     if name in _SHAPING and isinstance(m.type_of(target), Array):
         action = m.library.actions.get(raw)
@@ -157,7 +157,7 @@ def _set_field(m: Machine, target: V, cls: type, name: str, raw: Any, value: V) 
 
 
 def _change_class(m: Machine, target: V, value: V) -> object:
-    """``target.__class__ = value``: of a virtual instance, and to a class whose instances look the same."""
+    """``target.__class__ = value``, for a virtual instance and a class whose instances have the same layout."""
     obj = m.obj(target, "instance")
     if obj is None or obj.node is not None or not isinstance(value, Known) or not is_a(value.value, type):
         raise GiveUp("it changes the class of an object")
@@ -171,7 +171,7 @@ def _change_class(m: Machine, target: V, value: V) -> object:
 
 
 def _store(m: Machine, target: V, name: str, value: V, slot: bool) -> object:
-    """Into the instance."""
+    """Store into the instance itself."""
     if isinstance(target, Ref):
         if instances.put(m, target, name, value, slot) or (not slot and exceptions.store(m, target, name, value)):
             return DONE
@@ -182,7 +182,7 @@ def _store(m: Machine, target: V, name: str, value: V, slot: bool) -> object:
 
 
 def _store_through(m: Machine, target: Ref, name: str, value: V) -> object:
-    """A real object whose contents are known: both are told."""
+    """Store into a real object whose contents are known: emit the store, and update the known contents."""
     obj = m.obj(target)
     index = obj.find(name) if obj is not None else -1
     if obj is not None and index >= 0 and is_same(obj.cells[index], value):
@@ -195,7 +195,7 @@ def _store_through(m: Machine, target: Ref, name: str, value: V) -> object:
     return DONE
 
 
-# ------------------------------------------------------------------------------------------------- deleting
+# ------------------------------------------------------------------------------------------------- deletion
 
 
 def delete(m: Machine, target: V, name: str, mode: str = "discard") -> int | None:
@@ -231,7 +231,7 @@ def _delete(m: Machine, target: V, name: str, mode: str) -> Any:
 
 
 def generic_delete(m: Machine, target: V, cls: type, name: str, mode: str) -> Any:
-    """By a data descriptor, or from the instance (_PyObject_GenericSetAttrWithDict)."""
+    """Delete through a data descriptor, or from the instance (_PyObject_GenericSetAttrWithDict)."""
     raw, fn = class_attribute(m, cls, name), delattr if find(cls, "__delattr__") in _DELATTR else object.__delattr__
     told = [target, Known(name)]
     if type(raw) is Thawed:
@@ -255,7 +255,7 @@ def generic_delete(m: Machine, target: V, cls: type, name: str, mode: str) -> An
 
 
 def _set_on_class(m: Machine, target: Known, cls: type, name: str, value: V, mode: str) -> Any:
-    """type_setattro: the class's dictionary, for good."""
+    """Store into the dictionary of a class, permanently (type_setattro)."""
     if find(type(cls), "__setattr__") is not type.__dict__["__setattr__"]:
         hook = find(type(cls), "__setattr__")
         if type(hook) is FUNCTION:
@@ -291,7 +291,7 @@ def _class_effect(cls: type) -> Effect:
 
 
 def _thaw(m: Machine, cls: type, name: str, kind: AbstractValue) -> None:
-    """From now on the attribute is read at run time."""
+    """Mark the attribute of a class as read at run time from now on, and raise Restart; GiveUp if it is a special method."""
     if name.startswith("__") and name.endswith("__") and name not in _HARMLESS:
         raise GiveUp("it changes a special method of a class")
     place = id(cls), name

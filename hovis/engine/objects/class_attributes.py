@@ -1,8 +1,8 @@
-"""The attributes of classes of the trace: what is found in their dictionaries, and writing to them (type_setattro).
+"""Attributes of classes of the trace: look-up in their dictionaries, and stores (type_setattro).
 
-Most names of a template stand for one thing for good: a function, a descriptor, or plain data whose value is in the
-heap.  A name that is written otherwise after the class was made is *open*: what it stands for goes by what is in its
-cell at the moment.  Which names are open is learned: the first such write traces the class again.
+Most names of a template keep their meaning for as long as the class exists: a function, a descriptor, or plain data whose value
+is in the heap.  A name that is assigned in any other way after the class was made is *open*: its meaning depends on the current value
+of its cell.  Which names are open is learned: the first such assignment causes the class to be traced again.
 """
 
 import types
@@ -23,7 +23,7 @@ from hovis.lattice import ANY, AbstractValue, Type, Union
 
 WRAPPERS: Final = {"property": property, "staticmethod": staticmethod, "classmethod": classmethod}
 
-#: Only the real class knows.
+#: The attribute is not known: it has to be read from the real class.
 UNSURE: Final = object()
 
 _SLOTS: Final = ("__get__", "__set__", "__delete__", "__set_name__")
@@ -35,12 +35,12 @@ def is_special(name: str) -> bool:
 
 
 def plain_class(cls: type) -> bool:
-    """Are instances of cls plain values wherever they are looked up?  (Binding a bound method gives itself.)"""
+    """Are instances of cls no descriptors, in whatever class they are found? (Binding a bound method returns the method itself.)"""
     return cls is types.MethodType or all(find(cls, slot) is ABSENT for slot in _SLOTS)
 
 
 def plain(m: Machine, value: V) -> bool:
-    """Is value known to be no descriptor?"""
+    """Is value known not to be a descriptor?"""
     value = m.resolve(value)
     if isinstance(value, Dyn):
         members = value.type.members if isinstance(value.type, Union) else (value.type,)
@@ -53,7 +53,7 @@ def plain(m: Machine, value: V) -> bool:
 
 
 def in_mro(m: Machine, cls: type, name: str) -> Any:
-    """What stands in the dictionaries of the MRO: an object or a token, ABSENT, or UNSURE."""
+    """Return the attribute in the dictionaries of the MRO: an object or a token, ABSENT, or UNSURE."""
     m.environment.trust(cls)
     for base in cls.__mro__:
         found = in_class(m, base, name)
@@ -63,7 +63,7 @@ def in_mro(m: Machine, cls: type, name: str) -> Any:
 
 
 def in_class(m: Machine, base: type, name: str) -> Any:
-    """The same for one class."""
+    """Return the attribute in the dictionary of one class: an object or a token, ABSENT, or UNSURE."""
     m.environment.trust(base)
     raw = base.__dict__.get(name, ABSENT)
     if type(raw) is not Datum:
@@ -80,7 +80,7 @@ def in_class(m: Machine, base: type, name: str) -> Any:
 
 
 def _token(m: Machine, template: Template, name: str, datum: Datum, value: V) -> Any:
-    """What an open name is taken for."""
+    """Return the object or token that represents the current value of an open name, or UNSURE."""
     value = m.resolve(value)
     if isinstance(value, Known):
         return datum if plain_class(type(value.value)) else value.value
@@ -99,7 +99,7 @@ def _token(m: Machine, template: Template, name: str, datum: Datum, value: V) ->
 
 
 def _functions(m: Machine, obj: VObj) -> list[VObj | None] | None:
-    """The functions that a descriptor consists of; None: they are not known."""
+    """Return the functions that a descriptor consists of, or None if they are not known."""
     if obj.kind not in WRAPPERS:
         return []
     found: list[VObj | None] = []
@@ -112,7 +112,7 @@ def _functions(m: Machine, obj: VObj) -> list[VObj | None] | None:
 
 
 def make_token(m: Machine, template: Template, name: str, obj: VObj, parts: list[VObj | None]) -> Any:
-    """A function or descriptor that stands for the one in the cell of a name."""
+    """Make a function or descriptor that represents the one in the cell of a name."""
 
     def keep(held: Any, *path: int) -> Any:
         template.kept.append(held)
@@ -130,24 +130,24 @@ def make_token(m: Machine, template: Template, name: str, obj: VObj, parts: list
 
 
 class Thawed:
-    """An attribute of a class that the traced code writes to: of this type, as far as that is known."""
+    """An attribute of a class that the traced code stores into, with its type as far as that is known."""
 
     __slots__ = ("certain", "kind")
 
     def __init__(self, kind: AbstractValue, certain: bool) -> None:
         self.kind = kind
-        #: there is always something by the name
+        #: the attribute certainly exists, whatever was stored
         self.certain = certain
 
     @property
     def plain(self) -> bool:
-        """Are all values that it may have such that reading it runs nothing?"""
+        """Does reading the attribute run nothing, for all values that it may have?"""
         members = getattr(self.kind, "members", (self.kind,))
         return all(isinstance(t, Type) and find(t.cls, "__get__") is ABSENT for t in members)
 
 
 def class_attribute(m: Machine, cls: type, name: str) -> Any:
-    """What stands in the dictionaries of the MRO by a name: the object, ABSENT, or a Thawed."""
+    """Look up name in the dictionaries of the MRO; return the object, ABSENT, or a Thawed."""
     if m.tables.thawed_attributes:
         for base in cls.__mro__:
             thawed = m.tables.thawed_attributes.get((id(base), name))
@@ -163,7 +163,7 @@ def class_attribute(m: Machine, cls: type, name: str) -> Any:
 
 
 def _checked(m: Machine, cls: type, base: type, name: str, thawed: Thawed) -> Thawed:
-    """What the traced code writes to, others may write to as well: it relies on what kind of values there are."""
+    """Guard the types of an attribute that other code may also store into; return it, with unknown type if no guard is possible."""
     held = dictionary_of(base)
     members = getattr(thawed.kind, "members", (thawed.kind,))
     classes = tuple(member.cls for member in members if type(member) is Type)
@@ -176,7 +176,7 @@ def _checked(m: Machine, cls: type, base: type, name: str, thawed: Thawed) -> Th
     return thawed
 
 
-# ------------------------------------------------------------------------------------------------- writing
+# ------------------------------------------------------------------------------------------------- stores
 
 
 def set_attribute(m: Machine, template: Template, name: str, value: V) -> None:
@@ -188,7 +188,7 @@ def set_attribute(m: Machine, template: Template, name: str, value: V) -> None:
     obj = m.state.heap[template.aid]
     index = obj.find(name)
     if _bound(obj.cells[index]) is False and any(_bound(cell) for cell in obj.cells[index + 1 :]):
-        # the dictionary has its own order
+        # the order of the real dictionary would differ from that of the cells: make the class real
         m.operand(Known(template.cls))
     if m.state.heap[template.aid].node is not None:
         m.emit(setattr, [Known(template.cls), Known(name), value], type=Type(type(None)), effect=_QUIET)
@@ -201,7 +201,7 @@ def _bound(cell: V) -> bool:
 
 
 def _open(m: Machine, template: Template, name: str, what: str) -> None:
-    """The name has to be open: trace again if it is not."""
+    """Require that the name is open: if it is not, raise Restart to trace again with it open."""
     if name in template.open:
         return
     if is_special(name):
@@ -211,7 +211,7 @@ def _open(m: Machine, template: Template, name: str, what: str) -> None:
 
 
 def delete_attribute(m: Machine, template: Template, name: str) -> int | None:
-    """``del A.name``; a control code if there is none."""
+    """``del A.name``; return a control code if there is no such attribute."""
     _open(m, template, name, "deleted")
     m.operand(Known(template.cls))
     m.emit(delattr, [Known(template.cls), Known(name)], type=Type(type(None)), effect=_QUIET)

@@ -36,7 +36,7 @@ def call_class(m: Machine, callee: V, cls: type, args: list[V], kwargs: dict[str
     """``cls(*args, **kwargs)``."""
     if cls is type and len(args) == 1 and not kwargs:
         if isinstance(args[0], Dyn) and args[0].lost and m.class_of(args[0]) is None:
-            m.use(args[0])  # where objects of several classes have met, the class chooses
+            m.use(args[0])  # objects of several classes were joined, and their class decides
         return _type_of(m, args[0], mode)
     if cls is super and not kwargs:
         return _super(m, args, mode)
@@ -63,7 +63,7 @@ def call_class(m: Machine, callee: V, cls: type, args: list[V], kwargs: dict[str
 
 
 def type_call(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
-    """``cls.__new__``, and ``__init__`` of what that gives if it is an instance."""
+    """Call ``cls.__new__``, and ``__init__`` of its result if that is an instance."""
     new, init = lookup(cls, "__new__"), lookup(cls, "__init__")
     if new is OBJECT_NEW:
         return _by_object_new(m, cls, init, args, kwargs, mode)
@@ -78,7 +78,7 @@ def type_call(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode: 
 
 
 def _with_stored(m: Machine, cls: type, base: type, init: Any, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
-    """A class that derives from a builtin class whose instances hold one value."""
+    """Make an instance of a class that derives from a builtin class whose instances hold one value."""
     if builtin_payload.BASES[base]:
         made = builtin_payload.make(m, cls, Known(None))
         return call_function(m, Known(construction.construct), construction.construct, [made, Known(init), *args], kwargs, mode)
@@ -87,9 +87,9 @@ def _with_stored(m: Machine, cls: type, base: type, init: Any, args: list[V], kw
 
 
 def _by_object_new(m: Machine, cls: type, init: Any, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
-    """object_new, object_init: arguments are for those who want them."""
+    """Make an instance by ``object.__new__`` (object_new, object_init); arguments that no ``__init__`` takes raise TypeError."""
     if is_abstract(cls):
-        m.emit(cls, args, kwargs, effect=Effect.RAISES | Effect.READS)  # the complaint differs from version to version
+        m.emit(cls, args, kwargs, effect=Effect.RAISES | Effect.READS)  # the error message differs between versions
         return m.unreachable()
     if init is OBJECT_INIT and (args or kwargs):
         return m.raise_new(TypeError, f"{name_of_class(cls)}() takes no arguments")
@@ -99,7 +99,7 @@ def _by_object_new(m: Machine, cls: type, init: Any, args: list[V], kwargs: dict
 
 
 def _foreign_layout(m: Machine, cls: type, new: Any, init: Any, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
-    """A class that derives from one of C code: the object is real from the beginning."""
+    """Make an instance of a class that derives from a class of C code: the object is real from the beginning."""
     if isinstance(new, types.BuiltinFunctionType) and lookup(cls, "__del__") is None:
         if issubclass(cls, BaseException) and (kwargs or type(init) is FUNCTION or issubclass(cls, OSError | UnicodeError)):
             return finish(m, _of_class(opaque(m, cls, args, kwargs), cls), mode)
@@ -117,12 +117,12 @@ def _of_class(made: Dyn, cls: type) -> Dyn:
 
 
 def _harmless(m: Machine, cls: type, args: list[V]) -> bool:
-    """Does the constructor of an immutable builtin class run nothing of the user's on these arguments?"""
+    """Does the constructor of an immutable builtin class run no user code on these arguments?"""
     return issubclass(cls, int | float | str | bytes | complex) and all(m.class_of(a) in ATOMS for a in args)
 
 
 def new_of_builtin(m: Machine, base: type, args: list[V]) -> Any:
-    """``int.__new__(cls, …)`` and the like: an instance of that very class."""
+    """``int.__new__(cls, …)`` and similar calls: make an instance of exactly cls; None if cls is not known to derive from base in Python."""
     cls = args[0].value if args and isinstance(args[0], Known) else None
     if not isinstance(cls, type) or not issubclass(cls, base) or not is_python_class(cls):
         return None
@@ -138,7 +138,7 @@ def new_of_builtin(m: Machine, base: type, args: list[V]) -> Any:
 
 
 def _exception(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode: str) -> object:
-    """``BaseException.__new__`` and what initializes."""
+    """Make an exception: ``BaseException.__new__`` and its initialization; NOT_MINE if that is not modelled."""
     init = lookup(cls, "__init__")
     if type(init) is FUNCTION:
         made = exceptions.make(m, cls, m.new(VObj("tuple", tuple, tuple(args))))
@@ -175,7 +175,7 @@ def _super(m: Machine, args: list[V], mode: str) -> int | None:
         first = frame.locals[0] if code.argcount else None
         cls = None if slot is None else _cell_contents(m, frame.locals[slot])
         first = _cell_contents(m, first) if 0 in code.cells else first
-        # the complaint of the original, where there is something to complain of
+        # an error is raised: the original function gives the right message
         if cls is None or first is None or not _bound(first) or (isinstance(cls, Known) and not is_a(cls.value, type)):
             leave_caller(m, super)
         assert cls is not None
@@ -187,7 +187,7 @@ def _super(m: Machine, args: list[V], mode: str) -> int | None:
 
 
 def _bound(value: V) -> bool:
-    """Is a variable certainly bound?"""
+    """Is the value that of a variable that is certainly bound?"""
     return not value.maybe_unbound if isinstance(value, Dyn) else not (isinstance(value, Known) and value.value is UNBOUND)
 
 
@@ -220,7 +220,7 @@ def _enum(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode: str)
 
 
 def _builtin_class(m: Machine, cls: type, args: list[V], kwargs: dict[str, V], mode: str) -> int | None:
-    """int, str, list, …"""
+    """Call a builtin class: int, str, list, …"""
     return call_builtin(m, cls, args, kwargs, mode)
 
 
@@ -242,7 +242,7 @@ def call_instance(m: Machine, callee: V, args: list[V], kwargs: dict[str, V], mo
         return m.call(Known(found), [callee, *args], kwargs, mode)
     if isinstance(callee, Known) and not is_python_class(type(callee.value)):
         return call_builtin(m, callee.value, args, kwargs, mode)
-    if isinstance(callee, Known):  # no op is of an object of the user's: it would be compared, and hashed
+    if isinstance(callee, Known):  # a user object must not be the callee of an op: it would be compared and hashed
         given = [m.new(VObj("tuple", tuple, tuple(args)))]
         if kwargs:
             given.append(m.new(VObj("dict", dict, tuple(kwargs.values()), tuple(kwargs))))

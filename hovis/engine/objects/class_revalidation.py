@@ -1,7 +1,7 @@
-"""Objects that the trace has made and code of which nothing is known has seen: it may have given them another class.
+"""Test the classes of objects that the trace has made and that unknown code has seen: it may have assigned another class to them.
 
-What such an object holds is read again in any case; where something goes by its class, the residual looks whether it
-still has it.  Reads of methods have a test of their own (``lacks``).
+The contents of such an object are read again in any case; before an operation that depends on its class, the residual tests whether
+the object still has that class.  Reads of methods have their own test (``lacks``).
 """
 
 import types
@@ -16,7 +16,7 @@ from hovis.engine.state.values import Dyn, Known, Ref, V
 from hovis.lattice import ANY, Type
 from hovis.lattice.inspection import is_a
 
-#: Instructions that go by the classes of all that they take.
+#: Instructions that depend on the classes of all their operands.
 _BY_CLASS: Final = frozenset({
     "Unary", "ToBool", "Binary", "Inplace", "Compare", "Contains", "GetItem", "SetItem", "DelItem", "Unpack", "UnpackEx", "Convert", "Format", "GetIter",
     "ForIter", "WithEnter", "Match", "GetLen", "GetSuper",
@@ -25,7 +25,7 @@ _FUNCTION: Final = types.FunctionType
 
 
 def before(m: Machine, frame: Frame, popped: int) -> list[V]:
-    """The objects whose class the next instruction relies on, if it may be another one."""
+    """Return the objects whose class the next instruction relies on, and whose class may have changed."""
     instruction = frame.code.instructions[frame.pc]
     op, taken = instruction.op, frame.stack[-popped:]
     if op in ("GetAttr", "GetMethod", "SetAttr", "DelAttr"):
@@ -38,7 +38,7 @@ def before(m: Machine, frame: Frame, popped: int) -> list[V]:
 
 
 def _is_doubted(m: Machine, value: V) -> bool:
-    """Has other code seen it?  Of what several paths have made one it is not known."""
+    """May other code have seen the value and changed its class? For a value merged from several paths, only its class decides."""
     if isinstance(value, Ref):
         obj = m.state.heap[value.aid]
         return obj.forgotten is True and obj.kind == "instance" and obj.cls in m.doubted and class_templates.of(obj.cls) is None
@@ -46,7 +46,7 @@ def _is_doubted(m: Machine, value: V) -> bool:
 
 
 def _asks(callee: V) -> bool:
-    """Is it a class, or a function of a C module, which may go by the classes of its arguments?"""
+    """Is the callee a class, or a function of a C module, which may depend on the classes of its arguments?"""
     if not isinstance(callee, Known):
         return False
     held: Any = callee.value
@@ -54,7 +54,7 @@ def _asks(callee: V) -> bool:
 
 
 def _is_of_class(cls: Any, name: str, op: str) -> bool:
-    """Does the class say what becomes of an attribute, other than by a method (for which it is asked whether the instance hides it)?"""
+    """Does the class decide what happens to the attribute, other than by a method (for which there is a test whether the instance hides it)?"""
     raw = find(cls, name)
     if raw is not ABSENT and not is_slot(raw) and name != "__dict__" and (is_data_descriptor(raw) or not dict_descriptor(cls)):
         return True
@@ -64,7 +64,7 @@ def _is_of_class(cls: Any, name: str, op: str) -> bool:
 
 
 def of_any_class(m: Machine, state: State, gone: V) -> None:
-    """Of this object not even the class is known any more."""
+    """Replace gone, everywhere in the state, by a value of unknown class."""
     real = m.operand(gone)
 
     def changed(value: Any) -> Any:

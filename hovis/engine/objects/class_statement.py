@@ -1,9 +1,9 @@
 """Class statements (CPython: builtin___build_class__ in Python/bltinmodule.c, type_new in Objects/typeobject.c).
 
-The body is traced as a frame over a namespace that is a dict of the trace.  What it leaves becomes an object of kind
-"class" in the heap, and a template (see class_templates) which the rest of the engine takes for the class.  The real class is
-made by ``make_class`` if and where it escapes.  Making a template runs no code of the user's; where that cannot be
-done, the statement stays a call of ``__build_class__``, or of the metaclass.
+The body is traced as a frame whose namespace is a dict of the trace.  From that namespace the statement makes an object of kind
+"class" in the heap, and a template (see class_templates), which the rest of the engine treats as the class.  The real class is
+made by ``make_class`` if and where it escapes.  Making a template runs no user code; where that is not
+possible, the statement stays a call of ``__build_class__``, or of the metaclass.
 """
 
 import abc
@@ -31,7 +31,7 @@ from hovis.lattice import Type
 from hovis.lattice.inspection import is_a
 
 BUILD: Final = __build_class__
-#: Classes of one statement that are alive at the same time; beyond, they are left to CPython.
+#: Maximum number of classes made by one statement that are alive at the same time; further ones are left to CPython.
 MAX_ALIVE: Final = 32
 
 
@@ -71,12 +71,12 @@ def _why_not(m: Machine, args: list[V], kwargs: dict[str, V]) -> str | None:
 
 
 def _quiet(meta: object) -> bool:
-    """Does this metaclass do nothing but make the class?  (ABCMeta sees which methods are abstract, too.)"""
+    """Does this metaclass only make the class? (ABCMeta also inspects which methods are abstract.)"""
     return meta is type or meta is abc.ABCMeta
 
 
 def _enter(m: Machine, args: list[V], kwargs: dict[str, V]) -> int:
-    """Run the body, its namespace being on top of the stack of this frame."""
+    """Enter the class body, with its namespace on top of the stack of the current frame."""
     callee, name, *bases = args
     known = Callee.of(m, callee, None)
     slots = bind(m, known, [], {})
@@ -95,7 +95,7 @@ def _enter(m: Machine, args: list[V], kwargs: dict[str, V]) -> int:
 
 
 def _after_body(m: Machine) -> int | None:
-    """The body has run: its result is the ``__class__`` cell or None."""
+    """Make the class after its body has run; the result of the body is the ``__class__`` cell or None."""
     cell, namespace, bases, name, function, named = (m.pop() for _ in range(6))
     obj, held, body, told = m.obj(namespace, "dict"), m.obj(bases, "tuple"), m.obj(function, "function"), m.obj(name, "tuple")
     assert told is not None
@@ -120,9 +120,10 @@ AFTER["class_body"] = _after_body
 
 
 def complete(m: Machine, template: Template, methods: tuple[tuple[str, Any], ...]) -> bool:
-    """A decorator that adds special methods to a class that has just been made: it is made with them; False: it is older.
+    """Add special methods from a decorator to a class that was just made: raise Restart to make it with them; True: it has them; False: it is
+    older.
 
-    (A class whose special methods change is left to CPython otherwise.)
+    (In any other case, a class whose special methods change is left to CPython.)
     """
     if m.tables.added_methods.get(template.body) == methods:
         return True
@@ -137,7 +138,7 @@ def complete(m: Machine, template: Template, methods: tuple[tuple[str, Any], ...
 
 
 def _define(m: Machine, meta: Any, body: types.CodeType, name: str, bases: tuple[V, ...], namespace: VObj) -> Known:
-    """The class that a body has left in its namespace."""
+    """Make the class from the namespace that its body has left."""
     classes = tuple(base.value for base in bases if isinstance(base, Known) and is_a(base.value, type))
     for completed, method in m.tables.added_methods.get(body, ()):
         namespace = namespace.with_new(completed, Known(method))
@@ -163,13 +164,13 @@ def _define(m: Machine, meta: Any, body: types.CodeType, name: str, bases: tuple
     made = Known(template.cls)
     _fill_class_cell(m, obj, made)
     if m.tables.eager_classes:
-        # somebody lists the subclasses of a class
+        # the program lists the subclasses of a class: they have to be real
         m.operand(made)
     return made
 
 
 def _announce(m: Machine, made: Known, named: V) -> int | None:
-    """``__set_name__`` and ``__init_subclass__`` are called; the class is what that leaves.  None: there are none."""
+    """Call ``__set_name__`` and ``__init_subclass__``; the call returns the class. None if there is nothing to call."""
     template = class_templates.template_of(made.value)
     assert template is not None
     if not template.named and not template.quiet:
@@ -188,7 +189,7 @@ def _announce(m: Machine, made: Known, named: V) -> int | None:
 
 
 def _check(m: Machine, made: Known) -> None:
-    """An attribute that is given an unknown value is taken to be plain: a test, behind which nothing is assumed."""
+    """Test that class attributes with unknown values are plain; where a test fails, nothing is assumed."""
     token = class_templates.of(made.value)
     assert token is not None
     obj = m.state.heap[token.template.aid]
@@ -200,14 +201,14 @@ def _check(m: Machine, made: Known) -> None:
 
 
 def _otherwise(m: Machine, is_plain: Dyn, made: Known, template: Template) -> None:
-    """The way on where an attribute is a descriptor: the class is real, and its attributes are asked for."""
+    """Build the path on which an attribute is a descriptor: the class is real, and its attributes are read at run time."""
     yes, no, state = Block(), Block(), m.state
     m.block.terminator = Branch(is_plain.value, Edge(yes), Edge(no), m.location())
     m.block, m.state = no, state.fork()
     m.state.world = 2
     real = m.operand(made)
     if isinstance(real, Op):
-        # it may have a __set_name__
+        # the attribute may have a __set_name__, which runs user code
         real.effect = Effect.OPAQUE
         m.home().effect |= Effect.OPAQUE  # type: ignore[attr-defined]
     m.forget()
@@ -222,6 +223,6 @@ def _fill_class_cell(m: Machine, obj: VObj, made: Known) -> None:
         ref = obj.cells[obj.keys.index("__classcell__")]
         assert isinstance(ref, Ref)
         cell = m.state.heap[ref.aid]
-        # nobody assigns to __class__ but for the sake of it
+        # the cell stays constant, unless a method assigns to __class__, which is very unusual
         written = "__class__" in inner_writes(obj.extra.body)
         m.put(ref, cell.replace(cells=(made,), extra=None if written else "frozen"))

@@ -1,6 +1,6 @@
-"""The descriptor protocol: what a class holds by a name, as an attribute (CPython: Objects/descrobject.c, funcobject.c).
+"""The descriptor protocol: how an object in a class acts as an attribute (CPython: Objects/descrobject.c, funcobject.c).
 
-Which slot function a descriptor has decides, as in CPython: its type's ``__get__``, ``__set__`` and ``__delete__``.
+As in CPython, the slot functions of a descriptor's type decide: ``__get__``, ``__set__`` and ``__delete__``.
 """
 
 import types
@@ -22,9 +22,9 @@ class Access(NamedTuple):
 
     name    the attribute's name
     value   the instance, None for an attribute of a class
-    owner   the class that was asked
-    mode    where the result goes
-    hook    the class's ``__getattr__``, for what raises AttributeError
+    owner   the class on which the attribute is read
+    mode    what is done with the result (see ``Frame``)
+    hook    the ``__getattr__`` of the class, which is called after an AttributeError; None if there is none
     """
 
     name: str
@@ -39,7 +39,7 @@ class Access(NamedTuple):
 
 
 def get(m: Machine, raw: Any, access: Access) -> Any:
-    """``raw.__get__(value, owner)``, or raw itself where it has none; NOT_MODELLED."""
+    """``raw.__get__(value, owner)``, or raw itself if it has no ``__get__``; NOT_MODELLED for other descriptors."""
     getter = find(type(raw), "__get__")
     if getter is ABSENT:
         return finish(m, Known(raw, access.labels), access.mode)
@@ -53,13 +53,13 @@ def get(m: Machine, raw: Any, access: Access) -> Any:
 
 
 def runs_nothing(raw: Any) -> bool:
-    """Does reading this attribute by way of the class run no code of the user's?"""
+    """Does reading this attribute through the class run no user code?"""
     getter = find(type(raw), "__get__")
     return getter is ABSENT or type(raw) in ENTERED_THROUGH or (type(getter) is not FUNCTION and getter in _GETTERS and getter is not _PROPERTY)
 
 
 def run(m: Machine, fn: V, args: list[V], access: Access) -> int | None:
-    """Call a getter; where it raises AttributeError, ``__getattr__`` answers (slot_tp_getattr_hook)."""
+    """Call a getter; if it raises AttributeError, call ``__getattr__`` (slot_tp_getattr_hook)."""
     depth = len(m.state.frames)
     if access.hook is None or access.value is None:
         return asked(m, m.call(fn, args, {}, access.mode), depth, access)
@@ -68,9 +68,9 @@ def run(m: Machine, fn: V, args: list[V], access: Access) -> int | None:
 
 
 def asked(m: Machine, status: int | None, depth: int, access: Access) -> int | None:
-    """A frame was entered for an attribute: an AttributeError that leaves it is told of what (PyObject_GetAttr).
+    """Note in the frame entered for an attribute which attribute it is: an AttributeError that leaves the frame gets it (PyObject_GetAttr).
 
-    But not where CPython looks for a method in the generic way (_PyObject_GetMethod).
+    Nothing is noted where CPython looks up a method in the generic way (_PyObject_GetMethod).
     """
     generic = access.hook is None and m.state.frames[depth - 1].code.instructions[m.state.frames[depth - 1].pc].op == "GetMethod"
     if status == SWITCH and len(m.state.frames) > depth and access.value is not None and not generic:
@@ -80,7 +80,7 @@ def asked(m: Machine, status: int | None, depth: int, access: Access) -> int | N
 
 
 def setter(raw: Any, value: V, new: V) -> Any:
-    """What ``raw.__set__(value, new)`` calls, with its arguments; NOT_MODELLED."""
+    """Return the function that ``raw.__set__(value, new)`` calls, with its arguments, or NOT_MODELLED."""
     found = find(type(raw), "__set__")
     if type(found) is FUNCTION:
         return Known(found), [Known(raw), value, new]
@@ -90,7 +90,7 @@ def setter(raw: Any, value: V, new: V) -> Any:
 
 
 def deleter(raw: Any, value: V) -> Any:
-    """What ``raw.__delete__(value)`` calls, with its arguments; NOT_MODELLED."""
+    """Return the function that ``raw.__delete__(value)`` calls, with its arguments, or NOT_MODELLED."""
     found = find(type(raw), "__delete__")
     if type(found) is FUNCTION:
         return Known(found), [Known(raw), value]
@@ -99,14 +99,14 @@ def deleter(raw: Any, value: V) -> Any:
     return NOT_MODELLED
 
 
-# ------------------------------------------------------------------------------------------------- by slot function
+# ------------------------------------------------------------------------------------------------- getters, by slot function
 
-#: Whichever of these a number is, its class alone says what methods it has.
+#: Classes of numbers. The methods of a number depend only on its class, not on its value, so a bound method needs no labels of the number.
 NUMBERS: Final = frozenset({bool, int, float, complex})
 
 
 def _method(m: Machine, raw: Any, access: Access) -> Any:
-    """func_descr_get, method_get, wrapperdescr_get: a bound method, or the function itself."""
+    """Return a bound method, or the function itself (func_descr_get, method_get, wrapperdescr_get)."""
     if access.value is None:
         return finish(m, Known(raw, access.labels), access.mode)
     labels = 0 if m.class_of(access.value) in NUMBERS else access.labels
@@ -114,34 +114,34 @@ def _method(m: Machine, raw: Any, access: Access) -> Any:
 
 
 def _now(m: Machine, fn: Any) -> V:
-    """fn; of a class of the trace, what it has by that name at the moment."""
+    """Return fn, or if it is a token of a class of the trace, the current value of its name in the class."""
     return class_templates.actual(m.state.heap, Known(fn)) if class_templates.ALL else Known(fn)
 
 
 def _static_method(m: Machine, raw: Any, access: Access) -> Any:
-    """sm_descr_get."""
+    """Read a static method (sm_descr_get)."""
     return finish(m, Known(raw.__func__, access.labels), access.mode)
 
 
 def _class_method(m: Machine, raw: Any, access: Access) -> Any:
-    """cm_descr_get; what is no function is bound by its own ``__get__`` in some versions."""
+    """Read a class method (cm_descr_get); an object that is not a function is bound by its own ``__get__`` in some versions."""
     if type(raw.__func__) is not FUNCTION:
         return NOT_MODELLED
     return finish(m, m.new(VObj("method", types.MethodType, (_now(m, raw.__func__), access.owner)), access.labels), access.mode)
 
 
 def _builtin_class_method(m: Machine, raw: Any, access: Access) -> Any:
-    """classmethod_get."""
+    """Read a class method of C code (classmethod_get)."""
     if not isinstance(access.owner, Known):
         return NOT_MODELLED
     if class_templates.ALL and class_templates.of(access.owner.value) is not None:
-        # it is bound to the real class, where one is made
+        # where the method is made real, it is bound to the real class
         return finish(m, m.new(VObj("method", types.BuiltinFunctionType, (Known(raw), access.owner)), access.labels), access.mode)
     return finish(m, Known(raw.__get__(None, access.owner.value), access.labels), access.mode)
 
 
 def _property(m: Machine, raw: Any, access: Access) -> Any:
-    """property_descr_get."""
+    """Read a property (property_descr_get)."""
     if access.value is None:
         return finish(m, Known(raw, access.labels), access.mode)
     if raw.fget is None:
@@ -150,7 +150,7 @@ def _property(m: Machine, raw: Any, access: Access) -> Any:
 
 
 def _field(m: Machine, raw: Any, access: Access) -> Any:
-    """member_get, getset_get."""
+    """Read a field of C code (member_get, getset_get)."""
     return finish(m, Known(raw, access.labels), access.mode) if access.value is None else NOT_MODELLED
 
 

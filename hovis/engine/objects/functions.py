@@ -1,8 +1,8 @@
-"""What a function of the trace has besides its code: names, annotations, a dictionary (CPython: Objects/funcobject.c).
+"""Attributes of a function of the trace: names, annotations, a dictionary (CPython: Objects/funcobject.c).
 
-The cells of a function are its defaults, keyword defaults and annotations, those of its closure, and then those of its
-keys: ``__dict__`` once somebody has put something there, ``__doc__`` and ``__module__`` once they were written.
-Of a function that is real the real one is asked.
+The cells of a function are its defaults, keyword defaults and annotations, then the cells of its closure, and then the values of its
+keys: ``__dict__`` after its first use, ``__doc__`` and ``__module__`` after an assignment to them.
+The attributes of a function that is real already are read from the real function.
 """
 
 import types
@@ -17,24 +17,24 @@ from hovis.engine.state.values import Known, Ref, V, relabel
 FUNCTION: Final = types.FunctionType
 DICT: Final = instances.DICT
 
-#: Only the real function knows.
+#: The attribute has to be read from the real function.
 UNKNOWN: Final = instances.UNKNOWN
 
 _NAMES: Final = {"__name__": 2, "__qualname__": 3}
 _HELD: Final = ("__doc__", "__module__")
 _TYPE_PARAMS: Final = "__type_params__"
-#: Which cells of a function of the trace hold its defaults and its annotations.
+#: Positions of the cells of a function of the trace that hold its defaults and its annotations.
 _DEFAULTS: Final = 0
 _ANNOTATIONS: Final = 2
 
 
 def held(obj: VObj, name: str) -> V | None:
-    """What is under one of its keys."""
+    """Return the value under one of the function's keys, or None if there is no such key."""
     return obj.cells[obj.keys.index(name) - len(obj.keys)] if name in obj.keys else None
 
 
 def _hold(m: Machine, value: Ref, name: str, new: V) -> None:
-    """Put something under a key."""
+    """Store a value under a key of the function."""
     obj = m.state.heap[value.aid]
     if name in obj.keys:
         m.put(value, obj.with_cell(len(obj.cells) + obj.keys.index(name) - len(obj.keys), new))
@@ -43,7 +43,7 @@ def _hold(m: Machine, value: Ref, name: str, new: V) -> None:
 
 
 def twin(m: Machine, obj: VObj) -> types.FunctionType:
-    """A function like the one of the trace, never to be called."""
+    """Make a real function like the one of the trace; it is never called."""
     code, namespace, name, qualname = obj.extra
     made = FUNCTION(code.code, namespace, name, None, tuple(types.CellType() for _ in obj.closure) or None)
     made.__qualname__ = qualname
@@ -53,7 +53,7 @@ def twin(m: Machine, obj: VObj) -> types.FunctionType:
 
 
 def is_abstract(m: Machine, obj: VObj) -> bool:
-    """Has ``abstractmethod`` been here?"""
+    """Has ``abstractmethod`` been applied to the function?"""
     inside = held(obj, DICT)
     attributes = m.obj(inside, "dict") if inside is not None else None
     index = attributes.find("__isabstractmethod__") if attributes is not None else -1
@@ -88,7 +88,7 @@ def get(m: Machine, value: Ref, obj: VObj, name: str) -> Any:
 
 
 def _field(m: Machine, value: Ref, obj: VObj, name: str) -> Any:
-    """What is no matter of the dictionary."""
+    """Read an attribute that is not in the dictionary; ABSENT if there is none, UNKNOWN if only the real function can tell."""
     own = held(obj, name)
     if own is not None:
         return relabel(own, value.labels)
@@ -112,17 +112,17 @@ def _field(m: Machine, value: Ref, obj: VObj, name: str) -> Any:
 
 
 def _is_field(name: str) -> bool:
-    """Does C code look after it?"""
+    """Does C code manage this attribute of functions?"""
     return type(find(FUNCTION, name)) in (types.GetSetDescriptorType, types.MemberDescriptorType)
 
 
 def has_own(fn: object, name: str) -> bool:
-    """Is the attribute of a real function a matter of its dictionary alone?"""
+    """Is fn a function, and the attribute kept in its dictionary alone?"""
     return type(fn) is FUNCTION and not _is_field(name)
 
 
 def _dictionary(m: Machine, value: Ref) -> V:
-    """func_get_dict: made when it is asked for."""
+    """Return the ``__dict__`` of the function, which is made on the first access (func_get_dict)."""
     inside = held(m.state.heap[value.aid], DICT)
     if inside is None:
         inside = m.new(VObj("dict", dict))
@@ -131,7 +131,7 @@ def _dictionary(m: Machine, value: Ref) -> V:
 
 
 def _annotations(m: Machine, value: Ref, obj: VObj) -> Any:
-    """func_get_annotations: a dict from when they are asked for."""
+    """Return the annotations, which become a dict on the first access (func_get_annotations)."""
     told = m.resolve(obj.cells[_ANNOTATIONS])
     if isinstance(told, Known) and told.value is None:
         pairs: tuple[V, ...] = ()
@@ -147,15 +147,15 @@ def _annotations(m: Machine, value: Ref, obj: VObj) -> Any:
     return made
 
 
-# ------------------------------------------------------------------------------------------------- writing
+# ------------------------------------------------------------------------------------------------- stores
 
 
 def put(m: Machine, value: Ref, obj: VObj, name: str, new: V) -> bool:
-    """``value.name = new``; False: the real one has to be told."""
+    """``value.name = new``; return False if the store must be emitted for the real function."""
     if name in _NAMES and isinstance(new, Known) and type(new.value) is str:
         extra = list(obj.extra)
         extra[_NAMES[name]] = new.value
-        m.put(value, obj.replace(extra=tuple(extra)))  # generators of a real one are named like it as well
+        m.put(value, obj.replace(extra=tuple(extra)))  # also if it is real: generators that it makes get their name from here
         return obj.node is None
     if obj.node is not None or name in _NAMES:
         return False
@@ -187,7 +187,7 @@ def _store(m: Machine, value: Ref, name: str, new: V) -> bool:
 
 
 def remove(m: Machine, value: Ref, obj: VObj, name: str) -> "bool | None":
-    """``del value.name``; False: the real one has to be told; None: there is nothing by that name."""
+    """``del value.name``; return False if the deletion must be emitted for the real function, None if there is no such attribute."""
     if obj.node is not None or _is_field(name):
         return False
     inside = held(obj, DICT)

@@ -1,7 +1,7 @@
-"""What an instance itself has by a name: its slots and its dictionary (CPython: Objects/object.c, Objects/dictobject.c).
+"""Attributes that an instance has itself: its slots and its dictionary (CPython: Objects/object.c, Objects/dictobject.c).
 
-A virtual instance has its attributes as cells by name.  Once somebody asks for its ``__dict__`` they move into a dict
-of the trace, which the instance holds under the key ``__dict__``: writing to either is writing to both.
+A virtual instance holds its attributes in cells, by name.  When its ``__dict__`` is read for the first time, they move into a dict
+of the trace, which the instance holds under the key ``__dict__``: a write to one is a write to the other.
 """
 
 import operator
@@ -17,26 +17,27 @@ from hovis.engine.state.values import Dyn, Known, Ref, V, relabel
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import inline_attributes
 
-#: Only the real instance knows.
+#: The attribute has to be read from the real instance.
 UNKNOWN: Final = object()
 DICT: Final = "__dict__"
 
 
 def is_slot(raw: Any) -> bool:
-    """Is it the descriptor of a name in ``__slots__``?"""
+    """Is raw the descriptor of a name in ``__slots__``?"""
     return type(raw) is types.MemberDescriptorType
 
 
 def dict_descriptor(cls: type) -> bool:
-    """Is ``__dict__`` of instances of cls their dictionary, and nothing that the class made of it?"""
+    """Is ``__dict__`` of instances of cls their dictionary, and not redefined by the class?"""
     found = find(cls, DICT)
     return type(found) is types.GetSetDescriptorType and has_dict(cls)
 
 
 def own(m: Machine, value: V, cls: type, name: str, exactly: bool = False) -> Any:
-    """What the instance has by that name: a value, ABSENT, or UNKNOWN.
+    """Return the attribute that the instance itself has by that name: a value, ABSENT, or UNKNOWN.
 
-    A known one may have the plain value that its class has, which it shows as well; exactly: the class is about to have another one.
+    For a known instance the result may be a plain value of its class, because a read from the instance gives that value as well. exactly:
+    exclude such values, because the attribute of the class may change.
     """
     if isinstance(value, Known):
         return _of_known(m, value, cls, name, exactly)
@@ -89,7 +90,7 @@ def _of_object(m: Machine, value: Ref, obj: VObj, name: str) -> Any:
 
 
 def dictionary(m: Machine, obj: VObj) -> "Ref | Dyn | None":
-    """The dict that an instance was asked for; None if nobody has asked."""
+    """Return the dict that an instance got when its ``__dict__`` was read, or None if it was not."""
     index = obj.find(DICT)
     if index < 0:
         return None
@@ -99,7 +100,7 @@ def dictionary(m: Machine, obj: VObj) -> "Ref | Dyn | None":
 
 
 def take_dictionary(m: Machine, value: V) -> V | None:
-    """``value.__dict__`` of a virtual instance: from now on its attributes live there; None: the real one has to be asked."""
+    """Return ``value.__dict__``; from now on, a virtual instance keeps its attributes there. None if the real instance must be asked."""
     if isinstance(value, Known):
         real = own_dict(value.value)
         if real is None:
@@ -124,7 +125,7 @@ def take_dictionary(m: Machine, value: V) -> V | None:
 
 
 def give_dictionary(m: Machine, value: Ref, new: V) -> bool:
-    """``value.__dict__ = new`` of a virtual instance; False: the real one has to be asked."""
+    """``value.__dict__ = new`` for a virtual instance; return False if the store must be emitted for the real one."""
     obj = m.obj(value, "instance")
     if obj is None or obj.node is not None or m.obj(new, "dict") is None or m.class_of(new) is not dict:
         return False
@@ -139,7 +140,7 @@ def _replace_dictionary(m: Machine, value: Ref, obj: VObj, new: V, slots: list[i
 
 
 def put(m: Machine, value: Ref, name: str, new: V, slot: bool) -> bool:
-    """Store into a virtual instance; False: into the real one."""
+    """Store an attribute into a virtual instance; return False if it must be stored into the real one."""
     obj = m.obj(value, "instance")
     if obj is None or obj.node is not None:
         return False
@@ -154,7 +155,7 @@ def put(m: Machine, value: Ref, name: str, new: V, slot: bool) -> bool:
 
 
 def remove(m: Machine, value: Ref, name: str, slot: bool) -> "bool | None":
-    """Delete from a virtual instance; False: from the real one; None: there is nothing by that name."""
+    """Delete an attribute of a virtual instance; return False if it must be deleted from the real one, None if there is none by that name."""
     obj = m.obj(value, "instance")
     if obj is None or obj.node is not None:
         return False

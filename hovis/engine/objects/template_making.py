@@ -1,4 +1,4 @@
-"""Templates: the class that a class statement makes while it is traced, and what such a template is made after."""
+"""Construction of templates: the class that a traced class statement makes, and the signature that determines it."""
 
 import types
 from collections.abc import Hashable
@@ -18,11 +18,11 @@ from hovis.lattice.constants import constant_key
 
 
 class NotPlain(Exception):
-    """No template can be made; args: why."""
+    """No template can be made; args: the reason."""
 
 
 def init_subclass(bases: list[Any]) -> Any:
-    """The ``__init_subclass__`` that a class of these bases calls; None: that of object, which does nothing."""
+    """Return the ``__init_subclass__`` that a class with these bases calls; None if it is that of object, which does nothing."""
     for cls in _behind(bases):
         found = cls.__dict__.get("__init_subclass__")
         if found is not None:
@@ -31,7 +31,7 @@ def init_subclass(bases: list[Any]) -> Any:
 
 
 def _behind(bases: list[Any]) -> list[Any]:
-    """The MRO of a class of these bases, without itself (mro_implementation); nothing if there is none."""
+    """Compute the MRO of a class with these bases, without the class itself (mro_implementation); it is empty if there is none."""
     rows = [list(base.__mro__) for base in bases] + [list(bases)]
     found: list[Any] = []
     while any(rows):
@@ -45,7 +45,7 @@ def _behind(bases: list[Any]) -> list[Any]:
 
 
 class Signature:
-    """What a template is made after: equal namespaces give the same template when a place is traced again."""
+    """Computes the signature of a template: equal namespaces give the same template when a place is traced again."""
 
     def __init__(self, m: Machine, meta: type, opened: tuple[str, ...]) -> None:
         self.m = m
@@ -85,7 +85,7 @@ class Signature:
         raise NotPlain(f"what {name} is, is not known")
 
     def _may_be_abstract(self, value: V) -> bool:
-        """Is there something that ABCMeta asks, and the template could not answer?"""
+        """Does the value have something that ABCMeta would ask for, and for which the template has no answer?"""
         if isinstance(value, Ref) and self.m.state.heap[value.aid].kind in ("function", *WRAPPERS):
             return False
         known = isinstance(value, Known) and isinstance(value.value, (FUNCTION, type, *WRAPPERS.values()))
@@ -119,7 +119,7 @@ class Signature:
 
 
 class Maker:
-    """Makes one template."""
+    """Builds one template."""
 
     def __init__(self, m: Machine, names: Names) -> None:
         self.m = m

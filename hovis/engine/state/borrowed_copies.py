@@ -1,4 +1,4 @@
-"""Copies of virtual objects that builtins have been given to look at (see lending), each good for the object itself."""
+"""Copies of virtual objects, lent to builtins that only read them (see lending); a copy may later become the object itself."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 
 class Copy(NamedTuple):
-    """A copy that nobody else holds.
+    """A copy of a virtual object, to which nothing else refers.
 
-    obj     the object as it was
+    obj     the object as it was when it was copied
     value   the copy
-    inner   the objects in it, with their copies
+    inner   the numbers of the objects in it, with their copies
     """
 
     obj: VObj
@@ -23,7 +23,7 @@ class Copy(NamedTuple):
 
 
 def copy_of(m: "Machine", aid: int) -> Operand | None:
-    """The copy of an object in this chain, if neither the object nor anything in it has changed since."""
+    """Return the copy of object aid made in this chain, or None if there is none, or if the object or anything in it has changed since."""
     copy = m.lent.get(aid)
     if copy is None:
         return None
@@ -36,7 +36,7 @@ def copy_of(m: "Machine", aid: int) -> Operand | None:
 
 
 def take(m: "Machine", aid: int, value: Operand) -> None:
-    """The copy becomes the object."""
+    """Make the copy value the real object of aid, and the inner copies the real objects of its parts."""
     obj = m.state.heap[aid]
     if obj.node is None:
         m.state.heap[aid] = obj.replace(node=value)

@@ -1,4 +1,4 @@
-"""A trace that takes too long: the call that takes most of it is left as it is, and the rest is traced again."""
+"""Limits on the work and time of a trace. If it takes too long, the call that costs most is left as a call, and the function is traced again."""
 
 import gc
 import math
@@ -9,45 +9,47 @@ from typing import Any, Final
 from hovis.base import deadline, once
 from hovis.engine.state.specialization_tables import GiveUp, Tables
 
-#: What of the fuel each attempt may use; the first one is what most traces need, the later ones know less each time.
+#: Share of the fuel that each attempt may use. Most traces need no more than the first one; each later attempt knows less than the one before.
 SHARES: Final = (0.36, 0.16, 0.08, 0.08, 0.08)
-#: What of the time that is left each attempt may use; the rest is for what is made of the trace.
+#: Share of the remaining time that each attempt may use; the rest is for processing the trace.
 TIMES: Final = (0.5, 0.3, 0.3, 0.3, 0.5)
-#: What of its share and its time the first attempt has where it is known which callees cost too much: these are not to be tried in vain again.
+#: Part of its share and of its time that the first attempt gets if it is known which callees cost too much: entering them in vain again must not
+#: cost much.
 BRIEF: Final = 0.2
-#: What of its share the first attempt has where more than a third of what it emits is opaque: little dissolves there, and more of the same
-#: would not pay.  (On 47 libraries: with all of the share the same speed, for 1.25 times the time; with a quarter of it one of them does not dissolve.)
+#: Part of its share that the first attempt gets if more than a third (OPAQUE) of the operations it emits is opaque: tracing removes little
+#: there, and more of it would not pay.  (On 47 libraries: with the full share the same speed, for 1.25 times the time; with a quarter of it, one of
+#: them is not specialized away.)
 UNDISSOLVED: Final = 0.5
 OPAQUE: Final = 1 / 3
-#: So much it has in any case.
+#: Steps that this attempt gets in any case (unless its share is smaller).
 LEAST: Final = 12_000
-#: What each place of the known data adds to that, when the program comes to it for the first time: a guest program is
-#: followed as long as there is more of it.
+#: Fuel added for each place of the known data when the program reaches it for the first time: a guest program is
+#: followed as long as new parts of it are reached.
 PER_PLACE: Final = 250
-#: The first of them add more: what is to be found out about a program does not grow with it.
+#: The first places add more: the effort to learn about a program does not grow with its size.
 FIRST_PLACES: Final = 100
 PER_FIRST_PLACE: Final = 2_000
-#: What each part of the arguments' structures adds to the fuel, before its shares are taken.
+#: Fuel added for each part of the arguments' structures, before the shares are computed.
 PER_PART: Final = 4_000
-#: What each instruction of the traced function itself adds: it can't be left.
+#: Fuel added for each instruction of the traced function itself, which cannot be left as a call.
 PER_INSTRUCTION: Final = 250
-#: Of so many places of one container.
+#: Maximum number of places that are counted.
 PLACES: Final = 12_000
-#: A callee with more than this part of its caller's cost is where the cost is.
+#: A callee with at least this part of its caller's cost is taken for the source of the cost.
 DOMINATES: Final = 0.5
-#: Code of the house's own that may be left as a call all the same.
+#: Code of hovis itself that may be left as a call nevertheless.
 LEAVABLE: Final[set[CodeType]] = set()
-#: What is cheap enough to be entered in the last attempt.
+#: Callees with at most this part of the total cost are still entered in the last attempt.
 CHEAP: Final = 0.02
-#: Instructions (and slots) after which somebody looks at the clock: a millisecond or two.
+#: Number of instructions (and slots) after which the clock is read again: a millisecond or two.
 SELDOM: Final = 128
 WHY: Final = "tracing it takes too long"
-#: The same, where it is time that there is too little of.
+#: The message if it is the time that has run out.
 LATE: Final = f"{WHY}; {deadline.VARIABLE} or options(seconds=…) allow for more"
 
 
 class OutOfFuel(GiveUp):
-    """The attempt has used up its share: of instructions, or of time (``late``)."""
+    """The attempt has used up its share of instructions, or of time (``late``)."""
 
     def __init__(self, late: bool = False) -> None:
         super().__init__(LATE if late else WHY)
@@ -55,35 +57,35 @@ class OutOfFuel(GiveUp):
 
 
 class Effort:
-    """What a trace may cost, and what it has cost: instructions, slots that were looked at, and time."""
+    """The budget of a trace, and its use: instructions, inspected slots, and time."""
 
     __slots__ = ("_extent", "_tables", "_unseen", "begun", "covered", "emitted", "first", "fuel", "opaque", "roots", "share", "spent", "steps", "until")
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
-        #: the attempt: what had been done when it began, so much may be done in it, and so much more for each place of the known data
-        #: that the program comes to; is it the first one?
+        #: the current attempt: the number of steps before it began, the steps that it may take, the factor on the allowance for each place of
+        #: the known data that the program reaches, and whether it is the first attempt
         self.begun = 0
         self.fuel = math.inf
         self.share = 1.0
         self.first = False
-        #: the operations emitted in it, and those of them that are opaque
+        #: the number of operations emitted in this attempt, and how many of them are opaque
         self.emitted = 0
         self.opaque = 0
-        #: these places; where the known data begins, and how many places it has
+        #: the places of the known data reached so far; the roots of the known data, and the number of its places (None: not counted yet)
         self.covered: set[tuple[int, object]] = set()
         self.roots: list[object] = []
         self._extent: int | None = None
-        #: by when (``deadline.clock``)
+        #: the time at which the attempt has to end (as ``deadline.clock`` counts)
         self.until = math.inf
-        #: in all, and by call string
+        #: the steps taken: in all attempts, and by call string in this attempt
         self.steps = 0
         self.spent: dict[int, int] = {}
-        #: since somebody looked at the clock
+        #: the work done since the clock was read
         self._unseen = 0
 
     def tick(self, work: int) -> None:
-        """Raise OutOfFuel if the attempt has had its time.  work: what has been done since, about in instructions."""
+        """Raise OutOfFuel if the time of the attempt is over. work: the work done since the last call, roughly in instructions."""
         self._unseen += work
         if self._unseen >= SELDOM:
             self._unseen = 0
@@ -92,26 +94,26 @@ class Effort:
                 raise OutOfFuel(late=True)
 
     def spend(self, ctx: int, steps: int) -> None:
-        """So much of the work was done in the frame of a call string."""
+        """Charge steps of work to the frame of the call string ctx."""
         self.spent[ctx] = self.spent.get(ctx, 0) + steps
 
     def begin(self, fuel: float, share: float, first: bool = False) -> None:
-        """An attempt begins, which may do so much, and share times what places of the known data allow for."""
+        """Begin an attempt with this fuel, plus share times the allowance for places of the known data. first: it is the first attempt."""
         self.begun, self.fuel, self.share, self.first = self.steps, fuel, share, first
         self.emitted = self.opaque = 0
         self.spent, self.covered = {}, set()
 
     def limit(self) -> float:
-        """How much may be done until the attempt ends, since tracing began."""
+        """Return the number of steps, counted from the start of tracing, at which the attempt ends."""
         most = self.fuel + self.share * allowance(self.places())
         return self.begun + (max(most * UNDISSOLVED, min(most, LEAST)) if self.undissolved() else most)
 
     def undissolved(self) -> bool:
-        """Is it the first attempt, and is much of what it emits opaque?"""
+        """Whether this is the first attempt and a large part of the operations that it emits is opaque."""
         return self.first and self.opaque > self.emitted * OPAQUE
 
     def covers(self, held: Any, place: object = None, size: int | None = None) -> None:
-        """The program chooses among the parts of known data, and comes to one of them."""
+        """Record that the program chooses one part of the known data held, at place (None: no single part). size: by default ``len(held)``."""
         size = min(len(held) if size is None else size, PLACES)
         if size > self._tables.static_size:
             self._tables.static_size = size
@@ -119,7 +121,7 @@ class Effort:
             self.covered.add((id(held), place))
 
     def places(self) -> int:
-        """In how many places of the known data the program has been; what tracing makes anew has no end and does not count."""
+        """Return the number of places of the known data that the program has reached. Data made while tracing is unbounded and does not count."""
         found = len(self.covered)
         if found <= FIRST_PLACES:
             return found
@@ -129,12 +131,12 @@ class Effort:
 
 
 def allowance(places: int) -> int:
-    """What places of the known data add to the fuel."""
+    """Return the fuel that this number of places of the known data adds."""
     return PER_PLACE * places + (PER_FIRST_PLACE - PER_PLACE) * min(places, FIRST_PLACES)
 
 
 def extent(roots: Iterable[object]) -> int:
-    """How many places there are in all that is known before tracing, PLACES at most; code and classes are no data."""
+    """Count the places in all data known before tracing, up to PLACES. Code and classes are not data."""
     todo = list(roots)
     found = sum(len(text) for text in todo if isinstance(text, str | bytes))
     seen: set[int] = set()
@@ -153,7 +155,7 @@ _CODE: Final = (type, ModuleType, FunctionType, BuiltinFunctionType, CodeType)
 
 
 def leave_heaviest(tables: Tables, spent: Mapping[int, int], package: str, why: str, last: bool = False) -> bool:
-    """Do not enter the function that costs most any more; False: there is none to blame but the traced one.
+    """Stop entering the function that costs most; return False if there is none to blame except the traced function.
 
     last: the next attempt has to succeed, no callee that costs much is entered.
     """
@@ -185,7 +187,7 @@ def leave_heaviest(tables: Tables, spent: Mapping[int, int], package: str, why: 
 
 
 def leave_expensive(tables: Tables) -> bool:
-    """Do not enter what an earlier trace has found to cost too much; False: there is nothing left of it."""
+    """Stop entering the callees that an earlier trace has found too expensive; return False if there are none left."""
     found = tables.expensive - tables.not_entered.keys()
     tables.not_entered.update(dict.fromkeys(found, WHY))
     tables.expensive = frozenset()
@@ -193,7 +195,7 @@ def leave_expensive(tables: Tables) -> bool:
 
 
 def too_expensive(tables: Tables) -> frozenset[CodeType]:
-    """The callees that were found to cost too much to be entered."""
+    """Return the callees that were found too expensive to be entered."""
     return tables.expensive.union(code for code, why in tables.not_entered.items() if why.startswith(WHY))
 
 
@@ -209,12 +211,12 @@ def _leave_all(tables: Tables, costs: Mapping[int, int], package: str, why: str)
 
 
 def _may_be_left(tables: Tables, code: Any, package: str) -> bool:
-    """Is it code of the user's that can be left as a call?"""
+    """Whether code is user code that can be left as a call."""
     return code.code is not tables.wanted and not code.filename.startswith(package)
 
 
 def _tree(tables: Tables, spent: Mapping[int, int]) -> tuple[dict[int, int], dict[int, list[int]]]:
-    """The cost of each call string with all that it called, and what it called."""
+    """Return the cost of each call string including its callees, and the callees of each call string."""
     costs: dict[int, int] = dict(spent)
     callees: dict[int, list[int]] = {}
     # a call string is interned after that of its caller
@@ -232,6 +234,6 @@ def _caller(tables: Tables, ctx: int) -> int | None:
 
 
 def _own_code(tables: Tables, root: int, package: str) -> Any:
-    """The code of a residual function; the traced one itself has to be traced."""
+    """Return the code of the residual function at root, or None for the traced function itself, which has to be traced."""
     part = tables.contexts.parts[root]
     return part[1].code if part[0] == "body" and not part[1].filename.startswith(package) else None

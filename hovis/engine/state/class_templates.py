@@ -1,10 +1,10 @@
-"""Templates: what a class defined by the traced code is represented by while tracing (see class_statement).
+"""Templates: the representation of classes that the traced code defines, while tracing (see class_statement).
 
-A class statement makes a new class each time it runs, so no class of the trace is one of the program's.  In its place
-stands a *template*, a real class with the same name, bases and layout, which has *tokens* by its names: look-ups along
-the MRO, ``isinstance`` and ``except`` work on it as on any class.  What a token stands for is in the heap, in the
-object of kind "class" that belongs to its template: the values of the real class's namespace, cell by cell.  Neither
-gets into the residual: wherever an operand is needed, the real class (or what is read from its cells) is built.
+A class statement makes a new class each time it runs, so no class that exists while tracing is the class of the program.  It is
+represented by a *template*, a real class with the same name, bases and layout, whose attributes are *tokens*: look-ups along
+the MRO, ``isinstance`` and ``except`` work on it as on any class.  The value that a token stands for is in the heap, in the
+object of kind "class" that belongs to the template: its cells are the values of the real class's namespace.  Neither templates nor tokens
+get into the residual: wherever an operand is needed, the real class (or the value read from its cells) is built.
 """
 
 import abc
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 
 class Template:
-    """A class of the trace.
+    """The template of a class that the traced code defines.
 
     cls      the template itself
-    aid      the number of its object in the heap: below zero, and the same in all states
-    site     where the class statement stands, and which of those alive at the same time it is
+    aid      the number of its object in the heap: negative, and the same in all states
+    site     where the class statement stands, and its index among the classes of this statement that are alive at the same time
     body     the code object of the class's body
-    data     the names whose values are plain data: read from the heap, written there
-    checked  those of them that were tested to be plain, being unknown
-    open     the names that may stand for anything (see class_attributes)
-    added    how many of them, the last ones, were not there when the class was made
-    named    the names whose values have had their ``__set_name__`` called: real ones are put into the class afterwards
-    quiet    has ``__init_subclass__`` been called?  Then the real class is made without it
-    kept     keeps every token alive, for they are known by their ids
+    data     the names whose values are plain data, which is read and written in the heap
+    checked  the names in data whose values are unknown, and tested at run time to be plain
+    open     the names whose meaning may change (see class_attributes)
+    added    how many open names, the last keys, did not exist when the class was made
+    named    the names on whose values ``__set_name__`` has been called: a real class gets these attributes only after it is made
+    quiet    whether ``__init_subclass__`` has been called: the real class is then made without calling it
+    kept     keeps every token alive, because tokens are identified by their ids
     """
 
     __slots__ = ("added", "aid", "body", "checked", "cls", "data", "kept", "named", "open", "quiet", "site", "tokens")
@@ -55,7 +55,7 @@ class Template:
 
 
 class Names:
-    """What is known of the names of a class that is being made."""
+    """Facts about the names of a class that is under construction."""
 
     __slots__ = ("checked", "data", "named", "open")
 
@@ -67,7 +67,7 @@ class Names:
 
 
 class Token:
-    """What an object stands for: a template (no name), or what is in a cell of one, path being the cells below."""
+    """The meaning of a token: a template (name is None), or the content of a template's cell for name; path leads to a cell inside that cell."""
 
     __slots__ = ("name", "path", "template")
 
@@ -78,7 +78,7 @@ class Token:
 
 
 class Datum:
-    """The token for a class attribute that is no descriptor: its value is in the heap."""
+    """The token for a class attribute that is not a descriptor: its value is in the heap."""
 
     __slots__ = ("name",)
 
@@ -99,10 +99,10 @@ class _Mark:
         return self.name
 
 
-#: In a cell of a real class: somebody else may have written to the attribute, the real class is asked.
+#: In a cell of a real class: other code may have written to the attribute, which has to be read from the real class.
 CHANGED: Final = _Mark("CHANGED")
 
-#: In a cell of a class: the class itself has nothing by the name.
+#: In a cell of a class: the class itself has no attribute of this name.
 MISSING: Final = _Mark("MISSING")
 
 #: The key of a class's last cell: CHANGED there means that unknown code may have changed the class itself, its methods and bases.
@@ -113,23 +113,23 @@ def is_mark(value: V) -> bool:
     return isinstance(value, Known) and type(value.value) is _Mark
 
 
-#: All tokens of all traces that are going on, by id.
+#: All tokens of all traces in progress, by id.
 ALL: Final[dict[int, Token]] = {}
 
 
 def of(value: object) -> Token | None:
-    """What value stands for, if it is a token."""
+    """Return the Token of value, or None if value is not a token."""
     return ALL.get(id(value))
 
 
 def template_of(value: object) -> Template | None:
-    """The template that value is, if it is one."""
+    """Return the Template whose class value is, or None if value is not a template."""
     found = ALL.get(id(value))
     return found.template if found is not None and found.name is None else None
 
 
 def actual(heap: "dict[int, VObj]", value: V) -> V:
-    """What a token stands for; templates, and all else, stay."""
+    """Return the value that a token stands for; return templates and all other values unchanged."""
     if type(value) is not Known:
         return value
     found = ALL.get(id(value.value))
@@ -144,7 +144,7 @@ def actual(heap: "dict[int, VObj]", value: V) -> V:
 
 
 def parts(heap: "dict[int, VObj]", obj: "VObj", cells: tuple[V, ...] | None = None) -> list[int]:
-    """The numbers of the objects that obj consists of; those of the classes it mentions, too."""
+    """Return the heap numbers of the objects that obj consists of, and of the classes that it mentions. cells: used in place of those of obj."""
     cells = obj.cells if cells is None else cells
     found = [cell.aid for cell in cells if isinstance(cell, Ref)]
     if ALL:
@@ -161,7 +161,7 @@ def parts(heap: "dict[int, VObj]", obj: "VObj", cells: tuple[V, ...] | None = No
 
 
 def is_written(heap: "dict[int, VObj]", cls: type) -> Template | None:
-    """The template among cls and its bases that unknown code may have changed, if there is one."""
+    """Return the first template among cls and its bases that unknown code may have changed, or None."""
     for base in cls.__mro__:
         template = template_of(base)
         if template is not None and template.aid in heap and is_mark(heap[template.aid].cells[-1]):
@@ -171,7 +171,7 @@ def is_written(heap: "dict[int, VObj]", cls: type) -> Template | None:
 
 
 def forgotten(obj: "VObj", opaque: bool) -> "VObj":
-    """The object of a class that others hold, after they may have written to it; opaque: code that is not known, which may change anything."""
+    """Return the object of an escaped class after a possible write to its attributes. opaque: unknown code, which may change anything, ran."""
     data = obj.extra.data | obj.extra.open
     if opaque:
         data |= {WRITTEN}
@@ -181,7 +181,7 @@ def forgotten(obj: "VObj", opaque: bool) -> "VObj":
 
 
 def retire(templates: Iterable[Template]) -> None:
-    """The trace has ended: nothing stands for anything any more, and bases do not list templates as subclasses."""
+    """Remove the tokens of these templates at the end of the trace, and detach the templates from their bases, which list them as subclasses."""
     for template in templates:
         for held in template.kept:
             ALL.pop(id(held), None)
@@ -189,22 +189,22 @@ def retire(templates: Iterable[Template]) -> None:
         if all(base.__module__ == "builtins" for base in bases):
             continue
         for nobody in _nobodies(template.cls):
-            # one that has the layout; if there is none, the template goes when it is collected
+            # a base of the same layout; if there is none, the template is removed when it is garbage-collected
             with contextlib.suppress(TypeError):
                 template.cls.__bases__ = (nobody,)
                 break
 
 
 class _Nobody:
-    """The base of templates that are done with."""
+    """The base class of retired templates."""
 
 
 class _AbstractNobody(abc.ABC):  # noqa: B024
-    """The same for ABCs."""
+    """The base class of retired templates that are ABCs."""
 
 
 def _nobodies(cls: type) -> list[type]:
-    """Classes that a template may have as its base when it is done with."""
+    """Return the classes that can be the base of a retired template."""
     root = next((base for base in cls.__mro__[:-1] if base.__module__ == "builtins"), None)
     return [_Nobody, _AbstractNobody] if root is None else [type("_Nobody", (root,), {})]
 
@@ -213,12 +213,12 @@ def _nobodies(cls: type) -> list[type]:
 
 
 def alive(kind: AbstractValue, classes: tuple[int, ...]) -> AbstractValue:
-    """A type that may mention templates, as far as these templates are known: else that it is an exception, or no None, if it is."""
+    """Return kind if all templates that it mentions are in classes; otherwise generalize it to RAISED, SOME or ANY."""
     return join(kind, RAISED) if ALL and any(aid not in classes for aid in mentioned(kind)) else kind
 
 
 def mentioned(kind: AbstractValue) -> set[int]:
-    """The numbers of the templates in a type."""
+    """Return the heap numbers of the templates in a type."""
     if isinstance(kind, Union):
         return set().union(*map(mentioned, kind.members))
     if isinstance(kind, Partial):
@@ -233,11 +233,11 @@ def _number(value: object) -> set[int]:
     return set() if found is None else {found.template.aid}
 
 
-# ------------------------------------------------------------------------------------------------- the end
+# ------------------------------------------------------------------------------------------------- the end of the trace
 
 
 def scrub(functions: "Iterable[Function]") -> list[Template]:
-    """Take the templates out of the types of what has been traced; those that are anywhere else are returned."""
+    """Remove templates from the types in the traced functions; return the templates that occur anywhere else in them."""
     if not ALL:
         return []
     leaked: list[Template] = []
@@ -257,7 +257,7 @@ def scrub(functions: "Iterable[Function]") -> list[Template]:
 
 
 def _passed(terminator: Any) -> list[Any]:
-    """The operands of a terminator, and of its edges."""
+    """Return the operands of a terminator, and the arguments of its edges."""
     found = [getattr(terminator, name) for name in ("cond", "value") if hasattr(terminator, name)]
     for edge in edges(terminator):
         found += edge.args

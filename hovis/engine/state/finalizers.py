@@ -1,8 +1,8 @@
-"""Finalizers: an op that lets go of what it overwrites or removes may run code of which nothing is known.
+"""Finalizers: an op that drops a reference, by overwriting or removing it, may run unknown code.
 
-So may the end of a value that nobody else holds: a ``__del__``, or the callback of a weak reference.  Behind it the
-world is what it is behind an opaque call (see guards).  A value that was read is held by what it was read from,
-until something is let go of somewhere: from then on it may be the last that holds it.
+The same holds for the end of a value that nothing else holds: it may run a ``__del__``, or the callback of a weak reference.  After it,
+the environment is treated as after an opaque call (see guards).  A value that was read is also held by the container that it was read from,
+until a reference is dropped anywhere: from then on, the value that was read may be the last reference.
 """
 
 import collections
@@ -19,7 +19,7 @@ from hovis.lattice import Const, Type
 if TYPE_CHECKING:
     from hovis.engine.machine.machine import Machine
 
-#: They write, and let go of nothing: they add, move, or keep what they take out for their result.
+#: Callees that write, but drop no reference: they add or move items, or return the item that they remove.
 _KEEPING: Final = frozenset(
     map(
         id,
@@ -36,9 +36,9 @@ _OPAQUE: Final = Effect.OPAQUE.value
 
 
 def lets_go(op: Op, within: "int | type | None") -> bool:
-    """May op, which writes to memory and is not opaque, let go of something that has a finalizer?
+    """May op, which writes to memory and is not opaque, drop a reference to an object with a finalizer?
 
-    within: the number of the object that it writes to, of which is known that nothing ends by that.
+    within: the number of the object that op writes to, if it is known that the write does not end the life of anything.
     """
     if type(within) is int or id(op.callee) in _KEEPING or not op.args:
         return False
@@ -47,26 +47,26 @@ def lets_go(op: Op, within: "int | type | None") -> bool:
 
 
 def gives_last(op: Op) -> bool:
-    """Does op give something that nobody else may hold, as it has taken it from where it was, or an iterator has made it?"""
+    """May the result of op be the only reference to an object, because op has taken it from its place or an iterator has made it?"""
     effect = op.effect._value_
     return (op.callee is next if effect & _OPAQUE else bool(effect & _WRITES)) and may_end_visibly(op.type)
 
 
 def run(m: "Machine") -> None:
-    """Code of which nothing is known may have run."""
+    """Account for unknown code that may have run: forget what it may have changed, and call ``released``."""
     m.forget()
     released(m)
 
 
 def run_in(m: "Machine", state: State) -> None:
-    """The same, in a state that is on its way to where others arrive."""
+    """Call ``run`` in a state that is on its way to a join."""
     here, m.state = m.state, state
     run(m)
     m.state = here
 
 
 def released(m: "Machine") -> None:
-    """The environment may be another; and what frames and objects of the trace hold, nobody else may hold any more."""
+    """The environment may have changed, and the values that frames and objects of the trace hold may have no other holder any more."""
     m.endings = True
     state = m.state
     if not m.environment.frozen and not state.world:
@@ -83,7 +83,7 @@ def released(m: "Machine") -> None:
 
 
 def _release(values: "list[Any]") -> bool:
-    """Mark those values of whose ends nothing was to be seen so far; were there any?"""
+    """Mark the values whose end was not visible until now; return whether there were any."""
     found = False
     for k, value in enumerate(values):
         if type(value) is Dyn and value.ends == 0 and may_end_visibly(value.type):

@@ -16,16 +16,16 @@ STOP: Final = -2
 
 
 class Frame:
-    """One activation: what CPython would hold in a frame.
+    """One activation: the contents of a frame of CPython.
 
-    ctx       the call string, interned: which calls led here
-    mode      what becomes of the result: "value" is pushed, "discard" is dropped, others see call.returned
-    owner     the number of the generator object that this frame is the body of
-    scope     the dict of locals(), where a frame has one of its own
-    asked     whose attribute the call reads, with asked_name: an AttributeError that comes out of it is told
-    decided   has an unknown decision been made since this activation began?
-    given     the variables as the call left them, and the objects that they held
-    polls     does it jump back here, and a handler of signals is called before it goes on?
+    ctx       the call string, interned: the calls that led here
+    mode      what is done with the result: "value" pushes it, "discard" drops it; for the others see call_results.AFTER
+    owner     the number of the generator object whose body this frame executes, or None
+    scope     the dict of locals(), if the frame has one of its own
+    asked     the object whose attribute (asked_name) the call reads, or None: an AttributeError that leaves the frame gets both
+    decided   whether a branch on an unknown condition has been taken since this activation began
+    given     the arguments at the time of the call, and the objects that they referred to
+    polls     whether the frame polls for signals at a backward jump, where a signal handler may raise
     """
 
     __slots__ = (
@@ -36,7 +36,7 @@ class Frame:
         self.code = code
         self.ctx = ctx
         self.pc = 0
-        # behind the variables: what frames held that an exception has left which is being handled here
+        # one slot after the variables: for what the frames held that were left by the exception that is being handled here
         self.locals = locals if len(locals) > len(code.names) else [*locals, None]
         self.stack: list[V] = []
         self.namespace = namespace
@@ -53,7 +53,7 @@ class Frame:
 
     @property
     def handler(self) -> Handler | None:
-        """Where an exception goes that is raised where the frame stands, if it stays in it."""
+        """The handler of an exception raised at the current instruction, or None if the exception leaves the frame."""
         instruction = self.code.instructions[self.pc]
         return instruction.poll if self.polls else instruction.handler
 
@@ -69,7 +69,7 @@ class Frame:
         return copy
 
     def put(self, kind: str, index: int, value: V) -> None:
-        """Change what a place holds, which ``roots`` names."""
+        """Set the value of a place that ``roots`` names by kind and index."""
         if kind == "local":
             self.locals[index] = value
         elif kind == "stack":
@@ -81,7 +81,7 @@ class Frame:
             self.asked = value
 
     def roots(self, depth: int) -> Iterator[tuple[Any, V]]:
-        """All places in the frame that hold a value, with their names."""
+        """Yield the name and value of each place in the frame that holds a value."""
         for k, value in enumerate(self.locals):
             if value is not None:
                 yield (depth, "local", k), value
@@ -96,12 +96,13 @@ class Frame:
 
 
 class State:
-    """Frames (outermost first), heap, the exception that is being handled, and the world.
+    """The state of the abstract interpreter: frames (outermost first), heap, the exception being handled, and the world.
 
-    world     0: the environment is as it was on entry; 1: an opaque call has run since, what is read is tested;
-              2: a test has failed, nothing of the environment is folded.  Worlds never join.
-    classes   the numbers of the classes that the program has defined (see class_templates), in that order
-    untold    an item was of another class than had been told: nothing that is told of items is relied on.  This never joins, either.
+    world     0: the environment is as it was on entry; 1: an opaque call has run since, so reads of the environment are tested;
+              2: a test has failed, and no read of the environment is folded.  States of different worlds are never joined.
+    classes   the numbers of the classes that the program has defined (see class_templates), in this order
+    untold    whether an item had another class than declared: declared classes of items are then not relied on any more.  States that differ
+              in this are never joined, either.
     """
 
     __slots__ = ("classes", "frames", "handled", "heap", "untold", "world")
@@ -120,24 +121,24 @@ class State:
         return State([frame.fork() for frame in self.frames], dict(self.heap), self.handled, self.world, self.classes, self.untold)
 
     def site(self) -> tuple[int, ...]:
-        """Where the innermost frame stands."""
+        """Return where the innermost frame stands: its call string and pc, and the assumptions of the state if they are not the initial ones."""
         frame = self.frames[-1]
         if self.untold:
             return frame.ctx, frame.pc, self.world, 1
         return (frame.ctx, frame.pc, self.world) if self.world else (frame.ctx, frame.pc)
 
     def beliefs(self) -> int:
-        """What is taken for granted, as part of a key: what holds of the environment, and of items."""
+        """Encode the assumptions about the environment and about items as a part of a key."""
         return self.world + (4 if self.untold else 0)
 
     def goes_over(self) -> VObj | None:
-        """The virtual iterator of the ``for`` at whose head the innermost frame stands, if it does."""
+        """Return the virtual iterator of the ``for`` loop at whose head the innermost frame stands, or None."""
         frame = self.frames[-1]
         iterator = frame.stack[-1] if frame.code.instructions[frame.pc].op == "ForIter" and frame.stack else None
         return self.heap[iterator.aid] if isinstance(iterator, Ref) else None
 
     def roots(self) -> Iterator[tuple[Any, V]]:
-        """All places outside the heap that hold a value, with their names."""
+        """Yield the name and value of each place outside the heap that holds a value."""
         yield "handled", self.handled
         for depth, frame in enumerate(self.frames):
             yield from frame.roots(depth)
@@ -145,12 +146,12 @@ class State:
             yield (number, "class", 0), Ref(number)
 
     def drop_dead(self, weakly: bool = False) -> bool:
-        """Forget locals that nobody reads any more, unless the end of what they hold shows; may something have a finalizer that one held?
+        """Drop dead locals, except those whose end is visible; return whether a dropped local may have held something with a finalizer.
 
-        weakly: there are weak references to who knows what.
+        weakly: weak references to unknown objects exist, so locals that hold objects of the trace are kept.
         """
         last, ended = len(self.frames) - 1, False
-        least = ENDS_READ if self.world == 2 else ENDS_TAKEN  # where something has changed it hardly matters what it costs
+        least = ENDS_READ if self.world == 2 else ENDS_TAKEN  # where the environment has changed, the cost hardly matters
         clean: set[int] = set()
         for depth, frame in enumerate(self.frames):
             if depth == last or self.frames[depth + 1].mode == "closed":
@@ -161,7 +162,7 @@ class State:
             for k, value in enumerate(held):
                 if value is not None and not live >> k & 1 and not (weakly and type(value) is Ref):
                     if type(value) is Ref and any(type(x) is Ref and x.aid == value.aid for x in frame.stack):
-                        continue  # something may be put into it by the instruction at hand
+                        continue  # the current instruction may store something into it
                     ends = self.ends_visibly(value, clean)
                     if ends < (ENDS if type(value) is Ref and self.world < 2 else least):
                         held[k] = None
@@ -169,7 +170,9 @@ class State:
         return ended
 
     def ends_visibly(self, value: V | None, clean: set[int]) -> int:
-        """Is value, or does it hold, something whose end may show (see ENDS)?  clean: objects of which it is known that they do not."""
+        """Return how visible the end of value, and of all that it holds, is: 0, or the highest constant (see ENDS). clean: objects known to hold
+        nothing with a visible end.
+        """
         if type(value) is not Ref:
             return (value.ends or 0) if type(value) is Dyn else 0
         todo, seen, found = [value.aid], {value.aid}, 0
@@ -177,7 +180,7 @@ class State:
             aid = todo.pop()
             obj = self.heap[aid]
             if obj.watched or (obj.kind == "generator" and (obj.extra[1].guarded or obj.extra[0] == "running")):
-                return ENDS  # of one that runs nobody knows yet what it will hold
+                return ENDS  # it is not known yet what a running generator will hold
             for cell in () if aid in clean or obj.bulk else obj.cells:
                 if type(cell) is Dyn:
                     if cell.ends:
@@ -193,7 +196,7 @@ class State:
 
 
 def live_after(code: Code, pc: int) -> int:
-    """The locals that are live behind the call at pc, wherever it leads: a loop may end, a test fail, an exception come out."""
+    """Return the locals that are live after the call at pc on any path: the exit of a loop, a failed test, an exception edge."""
     live = 0
     for after in code.successors[pc]:
         live |= code.live[after]
@@ -202,10 +205,10 @@ def live_after(code: Code, pc: int) -> int:
 
 
 class Paths:
-    """Interned names of slots: a path is a number; its parts are the parent's number and a step.
+    """Interned names of slots: a path is a number, and its parts are the number of the parent and a step.
 
-    The step to a cell is its place, in a dict its place and its key: what stands in the same place of another dict under
-    another key is another thing.
+    The step to a cell is its position; in a dict, its position and its key, because the value at the same position of another dict
+    under another key is a different slot.
     """
 
     __slots__ = ("numbers", "parts", "rows")
@@ -223,7 +226,7 @@ class Paths:
         return found
 
     def row(self, parent: Any, count: int) -> list[int]:
-        """The numbers of the first parts of parent (at least so many): of ``(parent, k)``, or of ``(*parent, k)``."""
+        """Return the numbers of the first parts of parent (at least count of them): of ``(parent, k)``, or of ``(*parent, k)``."""
         found = self.rows.get(parent)
         if found is None:
             found = self.rows[parent] = []
@@ -232,7 +235,7 @@ class Paths:
         return found
 
     def cells(self, parent: int, obj: VObj) -> list[int]:
-        """The numbers of the cells of obj, which parent names."""
+        """Return the numbers of the cells of obj, whose own path is parent."""
         if obj.kind != "dict":
             return self.row(parent, len(obj.cells))
         found = self.rows.get((parent, obj.keys))
@@ -242,7 +245,7 @@ class Paths:
 
 
 def slots(state: State, paths: Paths) -> Iterator[tuple[int, V, VObj | None]]:
-    """Every slot once, in canonical order (breadth first: the shortest name wins), with the object it leads to first."""
+    """Yield each slot once, in canonical order (breadth first: the shortest name wins); the first slot of an object comes with the object."""
     queue = deque((paths[name], value) for name, value in state.roots())
     seen: set[int] = set()
     while queue:
@@ -257,7 +260,7 @@ def slots(state: State, paths: Paths) -> Iterator[tuple[int, V, VObj | None]]:
 
 
 def substitute(state: State, old: Op | Any, new: V) -> None:
-    """Everywhere in the state, the SSA value old is now known as new (narrowing on a branch)."""
+    """Replace the SSA value old by new everywhere in the state (narrowing on a branch)."""
     from_dyn = _replacer(old, new)
     for frame in state.frames:
         frame.locals = [from_dyn(v) for v in frame.locals]

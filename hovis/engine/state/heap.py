@@ -1,8 +1,8 @@
-"""Objects of the trace: virtual ones, and real ones whose contents are known for the moment.
+"""Objects of the trace: virtual ones, and real ones whose contents are known at present.
 
 A :class:`VObj` is treated as immutable: a write makes a new one in the state's heap, so forking a state is copying
 a dict.  ``node`` is None while the object is virtual, else the SSA value of the real object, whose contents the
-cells then cache.  The *shape* is what must be equal for a join cell by cell.
+cells then cache.  Two objects can be joined cell by cell if their *shapes* are equal.
 """
 
 import collections
@@ -16,24 +16,24 @@ from hovis.ir.model import Operand
 from hovis.lattice import AbstractValue, Type
 from hovis.lattice.constants import ATOMS, constant_key
 
-#: Kinds whose contents nobody can change: an escape does not make their cells uncertain.
+#: Kinds whose contents cannot change: an escape does not make their cells uncertain.
 IMMUTABLE: Final = frozenset(
     {"tuple", "slice", "range", "method", "function", "super", "partial", "view", "property", "staticmethod", "classmethod"}
 )
 
-#: Containers of constants that are at least this long are joined as one.
+#: Containers of constants that are at least this long are joined as a unit.
 BULK: Final = 16
 
 
 def may_be_one(one: "VObj", other: "VObj") -> bool:
-    """May two real objects of the heap be the same: two that the caller passed, or the content of something?"""
+    """May two real objects of the heap alias: two that the caller passed, or one that is the content of another?"""
     if one.inner or other.inner or not (one.argument and other.argument):
         return one.inner or other.inner
     return one.cls is other.cls or _is_dict_of(one, other) or _is_dict_of(other, one)
 
 
 def _is_dict_of(one: "VObj", other: "VObj") -> bool:
-    """May this dict be where that instance has its attributes?"""
+    """May one, a dict, be the ``__dict__`` of the instance other?"""
     return one.cls is dict and other.kind == "instance" and other.cls.__dictoffset__ != 0
 
 
@@ -47,15 +47,15 @@ FIELDS: Final[dict[type, tuple[str, ...]]] = {
 
 
 def fields_of(cls: type) -> tuple[str, ...]:
-    """The fields of an exception class."""
+    """Return the fields of an exception class, except its arguments."""
     return tuple(field for base, fields in FIELDS.items() if issubclass(cls, base) for field in fields)
 
 
-#: The key under which an instance of a subclass of a builtin class has what C code keeps in it (see builtin_payload).
+#: The key under which an instance of a subclass of a builtin class holds the data that C code keeps in it (see builtin_payload).
 STORED: Final = "<stored>"
 
 
-#: What holds items: as long as it is alive, so are they.
+#: Kinds that hold items: the items live at least as long as the container.
 CONTAINERS: Final = frozenset({"tuple", "list", "dict", "set", "instance"})
 
 
@@ -63,26 +63,26 @@ _HOLDERS: Final = frozenset({tuple, list, dict, set, frozenset, collections.dequ
 
 
 def holds(kind: AbstractValue) -> bool:
-    """Is a value of this type a container of whose items nothing is known?"""
+    """Is a value of this type a container with unknown items?"""
     return type(kind) is Type and kind.cls in _HOLDERS
 
 
 class VObj:
-    """One object: its kind and class, what is fixed about it, its cells.
+    """An object of the trace: its kind and class, its fixed data, and its cells.
 
     kind      tuple list dict set view instance exception cell function method slice range super *_iter generator model
-              objects (a set of objects that are equal to nothing but themselves: the cells) property staticmethod classmethod class (see class_templates)
+              objects (a set of objects that are equal only to themselves, which are the cells) property staticmethod classmethod class (see class_templates)
     cls       the exact class
     keys      dict: the keys; instance: the attribute names in order; set: the elements (it has no cells)
     cells     the values
     extra     fixed data that is part of the shape (a function's code, a generator's pc, …)
-    argument  the caller passed it: after an opaque call what was known of it is not forgotten but tested again
-    forgotten True: the cells are not to be trusted; "suspect": they are, after a test
-    lent      the code of the residual function to which a caller has lent it: it may look at it, and neither write to it nor
-              give it away (see inline_python)
-    released  its cells are marked where the end of what they hold may show (see finalizers)
-    adopted   the number of the caller's object that it is until the end of the trace (see virtual/adopted): it is not built
-    seen      it is real, and somebody knows which object it is: nothing else may be in its place before it ends
+    argument  the caller passed it: after an opaque call, what was known of it is not forgotten but tested again
+    forgotten True: the cells must not be used any more; "suspect": they may be used after a test
+    lent      the code of the residual function to which a caller has lent the object: the function may read it, but neither write to it nor
+              let it escape (see inline_python)
+    released  the cells whose values may end visibly are marked (see finalizers)
+    adopted   the number of the caller's object that it represents until the end of the trace (see virtual/adopted): it is not built
+    seen      it is real, and its identity is observed: its place in memory must not be reused before it ends in CPython
     """
 
     __slots__ = ("_bulk", "_shape", "adopted", "argument", "cells", "cls", "extra", "forgotten", "keys", "kind", "lent", "node", "released", "seen")
@@ -114,7 +114,7 @@ class VObj:
 
     @property
     def bulk(self) -> bool:
-        """Many constants and nothing else (a jump table): joined as one, as long as nobody writes to it."""
+        """Does the object hold many constants and nothing else (for example, a jump table)? Until it is written to, it is joined as a unit."""
         cells = self.cells
         if len(cells) < BULK:
             return False
@@ -123,7 +123,7 @@ class VObj:
         return self._bulk
 
     def replace(self, **changes: Any) -> "VObj":
-        """A copy with some fields changed."""
+        """Return a copy with some fields changed."""
         made = VObj.__new__(VObj)
         made.kind, made.cls, made.cells, made.keys, made.extra = self.kind, self.cls, self.cells, self.keys, self.extra
         made.node, made.forgotten, made.argument, made.lent, made.adopted = self.node, self.forgotten, self.argument, self.lent, self.adopted
@@ -135,17 +135,17 @@ class VObj:
         return made
 
     def filled(self, cells: tuple[V, ...], node: Operand | None) -> "VObj":
-        """A copy of the same shape."""
+        """Return a copy of the same shape with these cells and this node."""
         made = self.replace(cells=cells, node=node)
         made._shape = self._shape
         return made
 
     @property
     def watched(self) -> bool:
-        """Is it a real object whose own end may show?
+        """Is this a real object whose own end may be visible?
 
-        By what a generator has to close, by a weak reference to an instance, by what is in a container that is not known any more;
-        by another object that gets its place in memory.
+        It may be visible because a generator has something to close, because of a weak reference to an instance, because of the unknown contents
+        of a container that is not known any more, or because another object gets the same place in memory.
         """
         if self.node is None or self.argument:
             return False
@@ -156,7 +156,7 @@ class VObj:
         return (self.forgotten is True and self.kind in CONTAINERS) or (self.kind == "instance" and self.cls.__weakrefoffset__ != 0)
 
     def shape(self) -> Hashable:
-        """Equal shapes can be joined cell by cell."""
+        """Return the shape. Objects of equal shape can be joined cell by cell."""
         if self._shape is None:
             keys = tuple(map(constant_key, self.keys)) if self.kind == "dict" or self.kind == "set" else self.keys
             self._shape = self.kind, self.cls, len(self.cells), keys, extra_key(self.extra), self.forgotten, self.adopted, self.seen
@@ -164,14 +164,14 @@ class VObj:
 
     @property
     def sited(self) -> bool:
-        """Does it say where it was made (in the second place of its extra)?"""
+        """Does the extra say where the object was made (in its second element)?"""
         return self.kind == "model" or self.inner
 
     def made_at(self, site: int) -> "VObj":
         return self.replace(extra=(self.extra[0], site, *self.extra[2:])) if self.sited else self
 
     def form(self) -> Hashable:
-        """The shape of an object, wherever it was made."""
+        """Return the shape without the site where the object was made."""
         shape: Any = self.shape()
         if not self.sited:
             return shape  # type: ignore[no-any-return]
@@ -186,12 +186,12 @@ class VObj:
 
     @property
     def inner(self) -> bool:
-        """Is it the content of such an object?  (Its extra then is "content", the site, and the class of that.)"""
+        """Is this the ``content`` of another object? (Its extra then is "content", the site, and the class of that object.)"""
         return self.kind in ("list", "dict") and self.extra is not None and self.extra[0] == "content"
 
     @property
     def content(self) -> "V | None":
-        """The list or dict with what is in a real object that a stand-in acts for, or in an instance of a subclass of these."""
+        """The list or dict with the contents of a real object behind a stand-in, or of an instance of a subclass of these; else None."""
         if self.kind == "model" and self.extra[0].content in self.keys:
             return self.cells[self.keys.index(self.extra[0].content)]
         if self.kind == "instance" and STORED in self.keys and issubclass(self.cls, list | dict):
@@ -204,7 +204,7 @@ class VObj:
         return self.cells[3 : len(self.cells) - len(self.keys)]
 
     def find(self, key: object) -> int:
-        """The position of a key or attribute, -1 if it is not there.  Dict keys are compared as a dict does."""
+        """Return the position of a key or attribute, or -1 if it is missing. Dict keys are compared as a dict does."""
         if self.kind == "dict":
             for k, other in enumerate(self.keys):
                 if other is key or other == key:
@@ -213,20 +213,20 @@ class VObj:
         return self.keys.index(key) if key in self.keys else -1
 
     def with_cell(self, index: int, value: V) -> "VObj":
-        """A copy with one cell changed."""
+        """Return a copy with one cell changed."""
         return self.filled((*self.cells[:index], value, *self.cells[index + 1 :]), self.node)
 
     def with_new(self, key: object, value: V) -> "VObj":
-        """A copy with one key more."""
+        """Return a copy with one additional key."""
         return self.replace(keys=(*self.keys, key), cells=(*self.cells, value))
 
     def with_named(self, key: object, value: V) -> "VObj":
-        """A copy in which key has this value, whether it had one before or not."""
+        """Return a copy in which key has this value, whether or not the key existed before."""
         index = self.find(key)
         return self.with_cell(index, value) if index >= 0 else self.with_new(key, value)
 
     def without(self, index: int) -> "VObj":
-        """A copy with one cell (and its key) less."""
+        """Return a copy with one cell (and its key) removed."""
         keys = (*self.keys[:index], *self.keys[index + 1 :]) if self.keys else ()
         return self.replace(keys=keys, cells=(*self.cells[:index], *self.cells[index + 1 :]))
 
@@ -235,10 +235,10 @@ class VObj:
 
 
 class History:
-    """How a set came to be: the elements that were added first (or a set that was there), and what was done to it then.
+    """The construction of a set: the elements that were added first (or an existing set), and the operations applied to it afterwards.
 
-    ``steps``: pairs of a function and its further operands, constants or histories.  A function that gives None has
-    changed the set.
+    ``steps``: pairs of a function and its other operands, which are constants or histories.  A function that returns None has
+    changed the set in place.
     """
 
     __slots__ = ("base", "key", "steps")
@@ -250,11 +250,11 @@ class History:
         self.key: Hashable = (first, tuple((id(fn), *map(_operand_key, operands)) for fn, operands in steps))
 
     def then(self, fn: Any, operands: tuple[Any, ...]) -> "History":
-        """One step more."""
+        """Return the history with one more step."""
         return History(self.base, (*self.steps, (fn, operands)))
 
     def replay(self) -> Any:
-        """The set itself, made the same way."""
+        """Build the set by replaying its history."""
         made = set() if type(self.base) is tuple else self.base
         for item in self.base if type(self.base) is tuple else ():
             made.add(item)
@@ -265,9 +265,9 @@ class History:
 
 
 class OfTheTrace:
-    """What a set whose order is that of the trace is called with where it is built after all: so it has to be real from the beginning.
+    """A marker callee, emitted where a set with the iteration order of the trace has to be built: the set must then be real from the beginning.
 
-    site: where it became one
+    site: where the set got this order
     """
 
     __slots__ = ("site",)
@@ -281,7 +281,7 @@ def _operand_key(operand: Any) -> Hashable:
 
 
 def extra_key(extra: Any) -> Hashable:
-    """Fixed data by identity where it may not be hashable."""
+    """Return a hashable key for fixed data; data that may not be hashable is identified by its id."""
     if type(extra) is History:
         return extra.key
     if isinstance(extra, tuple):
@@ -290,7 +290,7 @@ def extra_key(extra: Any) -> Hashable:
 
 
 def alike(heap: dict[int, VObj], one: int, others: dict[int, VObj], other: int) -> bool:
-    """Have an object of one heap and one of the others the same shape?"""
+    """Do object one of heap and object other of the heap others have the same shape?"""
     a, b = heap[one], others[other]
     if a is b and a.kind != "model":
         return True
@@ -298,21 +298,21 @@ def alike(heap: dict[int, VObj], one: int, others: dict[int, VObj], other: int) 
 
 
 def shape_in(heap: dict[int, VObj], aid: int) -> Hashable:
-    """The shape of an object; of one with a content of its own together with that of the content."""
+    """Return the shape of an object, together with the shape of its content if it has one."""
     obj = heap[aid]
     content = obj.content
     return (obj.shape(), heap[content.aid].shape()) if isinstance(content, Ref) else obj.shape()
 
 
 def form_in(heap: dict[int, VObj], aid: int) -> Hashable:
-    """The same, wherever they were made."""
+    """Return the shape of an object and of its content, without the sites where they were made."""
     obj = heap[aid]
     content = obj.content
     return (obj.form(), heap[content.aid].form()) if isinstance(content, Ref) else obj.form()
 
 
 def reachable(heap: dict[int, VObj], aids: list[int]) -> set[int]:
-    """All objects that can be reached from aids by cells, themselves included."""
+    """Return all objects that can be reached from aids through cells, including aids."""
     found: set[int] = set()
     todo = list(aids)
     while todo:

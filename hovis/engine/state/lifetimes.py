@@ -1,9 +1,9 @@
-"""Lifetimes: where the end of an object's life may show, the residual ends it where CPython does.
+"""Lifetimes: where the end of an object's life may be visible, the residual ends it where CPython does.
 
 A local keeps its object until it is rebound, deleted or the function ends; a stack temporary ends with the
 instruction that pops it, which is its last use.  What the assembler clears after the last use is therefore right for
-temporaries; for locals a ``drop!`` says how long they last.  Seen are the results of opaque calls; numbers, text and
-what hovis makes itself cannot tell.
+temporaries; for locals a ``drop!`` says how long they last.  Results of opaque calls are tracked; the ends of numbers, of
+strings and of objects that hovis makes itself cannot be visible.
 """
 
 from collections import Counter
@@ -36,17 +36,17 @@ UNCLOSED: Final = frozenset(
 
 
 def held(state: State) -> dict[int, Dyn]:
-    """All values in the state whose end may show, by the identity of the SSA value."""
+    """Return all values in the state whose end may be visible, keyed by the identity of the SSA value."""
     return held_by(state, (value for _, value in state.roots()))
 
 
 def held_by(state: State, holders: Iterable[V]) -> dict[int, Dyn]:
-    """Those of them that can be reached from holders, in the order in which they end where these are let go of."""
+    """Return the values with a visible end that can be reached from holders, in the order in which they end when the holders are dropped."""
     return {key: value for key, value in _reached(state, holders).items() if value.ends}
 
 
 def _reached(state: State, holders: Iterable[V]) -> dict[int, Dyn]:
-    """All values that can be reached; of two that are one, one slot may know that its end shows, and another not."""
+    """Return all values that can be reached from holders. Of two slots with one value, only one may know that its end is visible."""
     todo = list(holders)[::-1]
     found: dict[int, Dyn] = {}
     seen: set[int] = set()
@@ -62,35 +62,35 @@ def _reached(state: State, holders: Iterable[V]) -> dict[int, Dyn]:
                 assert obj.node is not None
                 found[id(obj.node)] = Dyn(obj.node, Type(obj.cls), ends=ENDS)
             if not obj.bulk and obj.forgotten != "suspect":
-                # the last item goes first (list_dealloc, tuple_dealloc)
+                # the last item is released first (list_dealloc, tuple_dealloc)
                 todo.extend(obj.cells if obj.kind in ("list", "tuple") else reversed(obj.cells))
     return found
 
 
 def taken(frame: Frame, popped: int) -> list[V]:
-    """What the instruction at hand takes from the stack, and might end."""
+    """Return the values that the current instruction takes from the stack and that it may end."""
     return [value for value in frame.stack[-popped:] if type(value) is Ref or (type(value) is Dyn and value.ends)]
 
 
 def is_named(m: "Machine", value: Ref) -> bool:
-    """Has the user a name for an object, so that it may outlive what it lets go of?"""
+    """Does a variable of user code hold the object, which may then outlive the values that it drops?"""
     frames = [frame for frame in m.state.frames if not frame.code.filename.startswith(m.package)]
     return any(isinstance(held, Ref) and held.aid == value.aid for frame in frames for held in frame.locals)
 
 
 def replaced(m: "Machine", kind: str, old: tuple[V | None, ...], new: tuple[V | None, ...]) -> None:
-    """The cells of an object are others now: it has let go of what it held in the old ones."""
+    """Record the values that an object of this kind has dropped, now that its cells have changed from old to new."""
     if new[: len(old)] == old:
         return
     kept = set(map(id, new))
     gone = [(at, value) for at, value in enumerate(old) if value is not None and id(value) not in kept]
     if kind == "list" and gone and gone[-1][0] - gone[0][0] == len(gone) - 1:
-        gone.reverse()  # items that stand side by side go from the last one on (list_ass_slice, list_clear)
+        gone.reverse()  # adjacent items are released from the last to the first (list_ass_slice, list_clear)
     m.let_go.extend(value for _, value in gone if matters(m, value))
 
 
 def settle(m: "Machine", operands: list[V] | None) -> bool:
-    """Behind an instruction: the lives that end with what it has taken or let go of; are generators to be closed for that first?"""
+    """End the lives of values that the last instruction has taken from the stack or dropped; return True if generators have to be closed first."""
     if not m.let_go and not operands:
         return False
     gone = [*m.let_go, *(value for value in operands or () if not _used_last(m, value))]
@@ -106,7 +106,7 @@ def settle(m: "Machine", operands: list[V] | None) -> bool:
 
 
 def in_turn(m: "Machine", gone: Sequence[V]) -> bool:
-    """Several values are let go of, and generators of the trace end by that: one after the other, the first first; False: nothing is done."""
+    """If dropping several values ends generators of the trace, trace the ends one by one, first to last; return False if nothing was done."""
     if len(gone) < 2 or not m.watching or not dying(m):
         return False
     m.call(Known(generator_protocol.end_each), [_listed(m, gone)], {}, "closed")
@@ -118,7 +118,7 @@ def _listed(m: "Machine", values: Sequence[V]) -> Ref:
 
 
 def _ends_by_itself(m: "Machine", operands: list[V]) -> bool:
-    """Has the op emitted last, which runs nothing unknown, used one of these for the last time, and nobody else holds it?"""
+    """Is the op emitted last, which runs no unknown code, the last use of one of the operands, and does nothing else hold that operand?"""
     latest = m.latest
     if latest is None or latest.effect & Effect.OPAQUE:
         return False
@@ -131,7 +131,7 @@ def _ends_by_itself(m: "Machine", operands: list[V]) -> bool:
 
 
 def _stays(state: State, value: V) -> bool:
-    """Does a frame hold it, the one on top most likely?"""
+    """Does a frame hold value? The frame on top, the most likely one, is searched first."""
     same = _identity(value)
     for frame in reversed(state.frames):
         for other in frame.locals:
@@ -144,12 +144,12 @@ def _stays(state: State, value: V) -> bool:
 
 
 def _used_last(m: "Machine", value: V) -> bool:
-    """Is value a temporary that ends where the op emitted last uses it?  The assembler sees to that."""
+    """Is value a temporary that ends with its use by the op emitted last? The assembler takes care of these."""
     return type(value) is Dyn and _just_used(m, value)
 
 
 def _just_used(m: "Machine", value: Dyn) -> bool:
-    """Has nothing been emitted behind the op that makes or uses value?"""
+    """Is value the result or an operand of the op emitted last?"""
     return m.latest is not None and (value.value is m.latest or any(value.value is x for x in m.latest.operands()))
 
 
@@ -158,17 +158,17 @@ def _identity(value: V | None) -> int:
 
 
 def matters(m: "Machine", old: V | None) -> bool:
-    """Could the end of what a variable held show?"""
+    """May the end of old, the former value of a variable, be visible?"""
     return (type(old) is Dyn and bool(old.ends)) or (type(old) is Ref and m.endings)
 
 
 def end(m: "Machine", before: dict[int, Dyn], kept: V | None = None) -> None:
-    """Values that were held before and are not any more: their lives end here."""
+    """End the lives of the values in before that the state does not hold any more. kept: a value that stays alive."""
     if not before:
         return
     after = _reached(m.state, (value for _, value in m.state.roots()))
     if m.watching:
-        # what a generator holds that is to be closed lives until that is done
+        # the values that a generator to be closed holds live until it is closed
         after |= _reached(m.state, map(Ref, dying(m)))
     if kept is not None:
         after |= _reached(m.state, (kept,))
@@ -182,8 +182,9 @@ def end(m: "Machine", before: dict[int, Dyn], kept: V | None = None) -> None:
 
 
 def leaving(m: "Machine", exception: V, held: dict[int, Dyn], gone: Sequence[V]) -> None:
-    """An exception leaves the residual: what the stacks have held ends, in this order; the locals hold what they hold until its traceback goes
-    (frame_dealloc)."""
+    """End lives where an exception leaves the residual: emit drops for the values that the stacks have held (gone), in this order; keep those
+    that locals hold until the traceback is released (frame_dealloc).
+    """
     carried = _reached(m.state, (exception,))
     for key, value in held_by(m.state, gone).items():
         if key not in held and key not in carried:
@@ -193,7 +194,9 @@ def leaving(m: "Machine", exception: V, held: dict[int, Dyn], gone: Sequence[V])
 
 
 def end_cells(m: "Machine", cells: Sequence[V | None], value: V) -> None:
-    """A generator hands value to the frame on top: what only its variables hold ends, if it has ended or nobody holds it."""
+    """End the values that only the variables of a generator (cells) hold, after it has passed value to the frame on top. They end if the
+    generator has ended or nobody holds it.
+    """
     before = held_by(m.state, (cell for cell in cells if cell is not None))
     if before:
         m.push(value)
@@ -205,9 +208,10 @@ def end_cells(m: "Machine", cells: Sequence[V | None], value: V) -> None:
 
 
 class Closing:
-    """Which suspended generators of a state would run something of the user's, or show, as they end (_PyGen_Finalize)?
+    """Finds the suspended generators of a state whose end would run user code or be visible (_PyGen_Finalize).
 
-    A generator that delegates asks the one that it delegates to, and how many hold that one: each is found once for all of them.
+    For a generator that delegates, the answer depends on the generator that it delegates to and on the number of holders of that one: both are
+    computed once and kept.
     """
 
     def __init__(self, state: State) -> None:
@@ -223,7 +227,7 @@ class Closing:
         return code.instructions[pc - 2].op == "Send" and self._in(obj.cells[-1])
 
     def _in(self, receiver: V) -> bool:
-        """Is something closed where a generator ends that delegates to receiver?"""
+        """Is something closed when a generator ends that delegates to receiver?"""
         if type(receiver) is not Ref:
             return type(receiver) is Dyn and not (type(receiver.type) is Type and receiver.type.cls in UNCLOSED)
         aid = receiver.aid
@@ -237,30 +241,30 @@ class Closing:
 
     @cached_property
     def holders(self) -> Counter[int]:
-        """By object: how many places hold it."""
+        """Number of places that hold each object."""
         cells = (cell.aid for obj in self.state.heap.values() for cell in obj.cells if type(cell) is Ref)
         return Counter(chain(cells, (value.aid for _, value in self.state.roots() if type(value) is Ref)))
 
 
 def must_close(state: State, obj: VObj) -> bool:
-    """Would the end of this suspended generator run something of the user's, or show?"""
+    """Would the end of this suspended generator run user code, or be visible?"""
     return Closing(state).shows(obj)
 
 
 def any_must_close(m: "Machine") -> bool:
-    """Is there such a generator?  It is asked after every instruction, so the heap is not looked through."""
+    """Is there a suspended generator whose end would be visible? This runs after every instruction, and therefore does not search the heap."""
     heap, closing = m.state.heap, Closing(m.state)
     return any(closing.shows(heap[aid]) for aid in m.suspended if aid in heap)
 
 
 def abandon(state: State, obj: VObj) -> None:
-    """Nobody holds this generator any more, and it was not closed where that came to be: it has to be a real one."""
+    """Raise NotMaterializable if this generator, which nobody holds any more, should have been closed earlier: it has to be a real one."""
     if must_close(state, obj):
         raise NotMaterializable(obj.extra[5])
 
 
 def dying(m: "Machine", spared: "tuple[V, ...]" = ()) -> list[int]:
-    """The suspended generators that nobody holds any more, and whose end would show."""
+    """Return the suspended generators that nobody holds any more and whose end would be visible. spared: values that count as held."""
     heap = m.state.heap
     if not any_must_close(m):
         return []
@@ -274,9 +278,9 @@ def dying(m: "Machine", spared: "tuple[V, ...]" = ()) -> list[int]:
 
 
 def close_dying(m: "Machine") -> bool:
-    """The instruction at hand has let go of generators: their ends are traced before the next one; were there any?
+    """Trace the ends of generators that the last instruction has dropped, before the next instruction; return whether there were any.
 
-    The frame on top stands at the next instruction already.  The youngest ends first, as on a stack.
+    The frame on top is at the next instruction already.  The youngest generator ends first, as on a stack.
     """
     lost = dying(m)
     for aid in lost:
@@ -286,7 +290,9 @@ def close_dying(m: "Machine") -> bool:
 
 
 def end_locals(m: "Machine", value: V) -> bool:
-    """The frame on top returns value: what only its variables hold ends first, in order, if there are generators of the trace among it; are there?"""
+    """Before the frame on top returns value, end the values that only its variables hold, in order, if there are generators of the trace among
+    them; return whether there are.
+    """
     held = [v.aid for v in m.frame.locals if isinstance(v, Ref)]
     closing = Closing(m.state)
     if not held or not any(closing.shows(m.state.heap[aid]) for aid in reachable(m.state.heap, held)):
@@ -298,7 +304,7 @@ def end_locals(m: "Machine", value: V) -> bool:
 
 
 def check_left(state: State, frame: Frame) -> None:
-    """An exception has left frame: as long as somebody has its traceback, the variables hold what they hold."""
+    """Check the variables of a frame that an exception has left: as long as its traceback exists, they hold their values."""
     for value in frame.locals:
         if isinstance(value, Ref):
             for aid in reachable(state.heap, [value.aid]):
@@ -306,8 +312,9 @@ def check_left(state: State, frame: Frame) -> None:
 
 
 def close_leaving(m: "Machine", exception: V, gone: Sequence[V]) -> bool:
-    """exception leaves the traced function (whose frame is there still): what the stacks have held ends first, in this order, if there
-    are generators of the trace among it; are there?"""
+    """Before exception leaves the traced function (whose frame still exists), end the values that the stacks have held, in order, if there are
+    generators of the trace among them; return whether there are.
+    """
     if not dying(m, (exception,)):
         return False
     m.call(Known(generator_protocol.leave), [exception, Known(ops.raise_again), _listed(m, gone)], {}, "value")

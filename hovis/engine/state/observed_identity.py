@@ -1,7 +1,7 @@
-"""Keeping objects that somebody can tell from others: by their ``id``, by a text with their address, by a weak reference.
+"""Keep objects alive whose identity the program observes: by ``id``, by a text with their address, or by a weak reference.
 
-Such an object has to be real, and lasts as long as it does in CPython: where it would end before, its place in memory
-would be free for another one, and that would have the same ``id``.
+Such an object has to be real, and to live as long as in CPython: if it ended earlier, its place in memory
+could be reused for another object, which would have the same ``id``.
 """
 
 import operator
@@ -20,10 +20,10 @@ from hovis.lattice import AbstractValue, Array, Const, Type
 if TYPE_CHECKING:
     from hovis.engine.machine.machine import Machine
 
-#: They tell which object their argument is.
+#: Functions whose result depends on the identity of their argument.
 _IDENTIFYING: Final = frozenset(map(id, (id, hash, object.__repr__, object.__hash__, object.__str__, object.__format__)))
 
-#: They make texts of what they are given, and of what is in that.
+#: Functions that make a text of their arguments and of the contents of these.
 _SHOWING: Final = frozenset(
     map(
         id,
@@ -34,17 +34,17 @@ _SHOWING: Final = frozenset(
     )
 )
 
-#: Classes whose texts tell of what is in an object, and not where it lies.
+#: Classes whose texts show the contents of an object, and not its address.
 _BY_CONTENTS: Final = frozenset({list, tuple, dict, set, frozenset, deque, range, slice, bytearray})
-#: Kinds of which this holds for all classes; classes tell their names.
+#: Kinds for which this holds whatever the class; the text of a class shows its name.
 _KINDS_BY_CONTENTS: Final = frozenset({"view", "exception", "class"})
 
-#: Classes of which nobody tells two objects apart.
+#: Classes of values, whose objects are not told apart by identity.
 _VALUES: Final = frozenset({int, bool, float, complex, str, bytes, tuple, type(None)})
 
 
 def kept(m: "Machine", callee: object, args: list[V], kwargs: dict[str, V] | None) -> list[V]:
-    """The arguments of a call that stays, those of them that it tells apart from others real, and marked."""
+    """Return the arguments of a call that stays in the residual, after making those whose identity it observes real and marking them."""
     if (at := _refers_weakly(callee)) is not None:
         return [_held_by_others(m, value) if k == at else value for k, value in enumerate(args)]
     if callee is id:
@@ -61,14 +61,14 @@ def kept(m: "Machine", callee: object, args: list[V], kwargs: dict[str, V] | Non
 
 
 def _refers_weakly(callee: object) -> int | None:
-    """Which argument is it that a weak reference is made to, if that is what callee does?"""
+    """Return the index of the argument to which callee makes a weak reference, or None if it makes none."""
     if callee is weakref.proxy or (type(callee) is type and issubclass(callee, weakref.ref)):
         return 0
     return 1 if callee is weakref.ref.__new__ else None
 
 
 def _shown(m: "Machine", values: Iterable[V]) -> list[int]:
-    """The objects of the trace in values whose texts tell where they lie."""
+    """Return the objects of the trace in values whose texts contain their address."""
     heap = m.state.heap
     held = [value.aid for value in values if type(value) is Ref]
     return sorted(aid for aid in reachable(heap, held) if _tells_place(heap[aid])) if held else []
@@ -79,7 +79,7 @@ def _tells_place(obj: VObj) -> bool:
 
 
 def _is_shown(kind: AbstractValue) -> bool:
-    """Does a text of a value of this type tell where it lies?"""
+    """Does the text of a value of this type contain its address?"""
     return type(kind) is Type and kind.cls not in _BY_CONTENTS and kind.cls not in _VALUES
 
 
@@ -94,7 +94,7 @@ def _hold_all(m: "Machine", aids: list[int]) -> None:
 
 
 def _held_by_others(m: "Machine", value: V) -> V:
-    """The same, which lasts as long as a container does that may hold it."""
+    """Mark value as observed, and also the real containers that may hold it, on which its life depends."""
     if isinstance(value, Dyn) and not isinstance(value.value, Const) and not _is_value(value.type):
         _weakly(m)
         for aid, obj in m.state.heap.items():
@@ -111,7 +111,7 @@ def _weakly(m: "Machine") -> None:
 
 
 def _held(m: "Machine", value: V) -> V:
-    """An object of which it is known which one it is."""
+    """Mark value as an object whose identity is observed, and return it."""
     if isinstance(value, Dyn):
         if value.ends is None or value.ends == ENDS or isinstance(value.value, Const) or _is_value(value.type):
             return value

@@ -1,4 +1,4 @@
-"""What a trace learns: tables that survive a restart, and what asks for one."""
+"""The tables of a trace, which survive a restart, and the exceptions that ask for a restart."""
 
 import sys
 from dataclasses import dataclass, field
@@ -11,26 +11,30 @@ from hovis.ir.model import Location
 
 
 class Restart(Exception):
-    """A table has grown: what was traced under its old contents has to be traced again."""
+    """A table has grown: code that was traced under its old contents has to be traced again."""
 
 
 class Promote(Exception):
-    """Unknown numbers of the arguments choose: these are their places, each a parameter's position and indices below."""
+    """Unknown numbers in the arguments decide what is traced, so their values have to be known; args: the places of these numbers, each a
+    parameter's position and the indices below it.
+    """
 
 
 class Joined(Exception):
-    """Paths are to meet at a place that the chain has come past, and other entries (given) before it: they are followed again, up to there."""
+    """Paths have to meet at a place that the chain has passed, and other entries before it; args: a list of these entries. All of them are traced
+    again up to that place.
+    """
 
 
 class GiveUp(Exception):
-    """The function as a whole is left as one call of the original; the argument says why."""
+    """The function as a whole is left as one call of the original; the argument gives the reason."""
 
 
 class Unrolling(NamedTuple):
-    """How far loops are followed round by round.
+    """Limits for tracing a loop iteration by iteration.
 
-    ops, steps  ops and instructions of the rounds of a loop in one chain, before it is rolled
-    values      of a slot that only counts, before it is forced to be unknown
+    ops, steps  number of ops and of instructions in the iterations of a loop in one chain, before the loop is kept as a loop
+    values      number of values of a slot that only counts, before the slot is forced to be unknown
     """
 
     ops: int
@@ -38,106 +42,109 @@ class Unrolling(NamedTuple):
     values: int
 
     def for_parts(self, held: int) -> "Unrolling":
-        """With so many parts in the arguments' structures: what goes over these is no counting."""
+        """Return the limits for arguments whose structures have held parts: iterating over these is not counting."""
         return self._replace(ops=self.ops + 32 * held, steps=self.steps + 500 * held)
 
 
 FREELY: Final = Unrolling(400, 20_000, 8)
-#: For back ends that compile loops: what is written out there costs time, and gains nothing.
+#: For back ends that compile loops: unrolled code costs compile time there, and gains nothing.
 SPARINGLY: Final = Unrolling(64, 2_000, 2)
 
-#: The streams of the process: anybody may redirect them at any time, and says so to nobody.
+#: The standard streams of the process: any code may redirect them at any time, unnoticed.
 REDIRECTED: Final = ("stdin", "stdout", "stderr")
 
 
 @dataclass(eq=False)
 class Tables:
-    """What survives a restart; everything in here only grows, but for forced slots that are freed by a stronger use, and what is forgotten."""
+    """Tables that survive a restart. They only grow, except that a stronger use of a slot undoes its forcing, and for ``forget_uses``."""
 
     unrolling: Unrolling = FREELY
-    #: the same where lists grow meanwhile
+    #: the limits for a loop in which lists grow
     collecting: Unrolling = FREELY
     used: dict[Any, dict[int, int]] = field(default_factory=dict)
     forced: dict[Any, dict[int, int]] = field(default_factory=dict)
-    #: forced slots of loops that count rounds without a known end: the first value is as unknown as the others
+    #: forced slots that count the iterations of loops with an unknown trip count: the first value is as unknown as the others
     counted: set[Any] = field(default_factory=set)
     #: slots that vary independently of others -> the strength of use up to which they stay out of keys
     unkeyed: dict[int, int] = field(default_factory=dict)
-    #: by site: lists (where they are reached from, and the steps within an item) whose items are joined, however many there are
+    #: by site: lists (the path of the list, and the steps within an item) whose items are joined, however many there are
     stacks: dict[Any, set[tuple[int, tuple[Any, ...]]]] = field(default_factory=dict)
     merge: dict[int, set[int]] = field(default_factory=dict)
-    #: codes whose recursion ran too deep; or where only numbers differed between the activations
+    #: codes whose recursion became too deep; in ``counting`` those where only numbers differed between the activations
     recursive: set[CodeType] = field(default_factory=set)
     counting: set[CodeType] = field(default_factory=set)
-    #: codes that call themselves whatever they are given
+    #: codes that call themselves again and again with unchanged arguments
     endless: set[CodeType] = field(default_factory=set)
-    #: codes → from where they are called; with what is known of the arguments, in which call strings, by which entry (see function_sharing)
+    #: for function_sharing: code → the places that call it; code and what is known of its arguments → call string of each inlined copy → its entry;
+    #: and the pairs of code and known arguments that are called instead of being inlined
     entered: dict[Any, set[tuple[int, int]]] = field(default_factory=dict)
     copies: dict[Any, dict[int, Any]] = field(default_factory=dict)
     shared: set[Any] = field(default_factory=set)
-    #: the place that made generators → how often states were told apart by where these stand
+    #: the place that made generators → how often states were kept apart by the positions of these generators
     generator_splits: dict[Any, int] = field(default_factory=dict)
-    #: "virtual": there are some; "real": in a last attempt none of them is
+    #: "virtual": the trace has virtual generators; "real": a last attempt, in which all generators are real; "": neither
     generators: str = ""
     not_entered: dict[CodeType, str] = field(default_factory=dict)
-    #: what an earlier trace of the function for other arguments has found to cost too much: not entered once the first attempt has failed
+    #: callees that an earlier trace of the function for other arguments has found too expensive: not entered any more once the first attempt has failed
     expensive: frozenset[CodeType] = frozenset()
-    #: those of them that look at the frames above them, or call what does
+    #: those of the codes not entered that inspect the frames above them, or call a function that does
     frame_readers: set[CodeType] = field(default_factory=set)
-    #: the code that has to be traced, where it is called by what is
+    #: the code that has to be traced, if the traced function only calls it; else None
     wanted: CodeType | None = None
     not_virtual: set[Any] = field(default_factory=set)
-    #: objects that were watched, and are stored into somewhere
+    #: watched objects that are stored into somewhere
     rewritten: set[int] = field(default_factory=set)
     thawed: dict[int, object] = field(default_factory=dict)
-    #: objects of which the traced code stores attributes by name, by what these are kept in (type_lookup.attribute_place) → one of them, what that is,
-    #: and these names; the other attributes are known still
+    #: objects whose attributes the traced code stores by name: the id of the place of the attributes (type_lookup.attribute_place) → one of the
+    #: objects, that place, and the stored names; all other attributes are still known
     stored: dict[int, tuple[object, object, set[str]]] = field(default_factory=dict)
 
-    #: dictionaries that the program has asked for, by id → the objects whose attributes they are
+    #: ids of instance dictionaries that the program has obtained → the objects whose attributes are in them
     owners: dict[int, object] = field(default_factory=dict)
     thawed_globals: set[tuple[int, str]] = field(default_factory=lambda: {(id(sys.__dict__), name) for name in REDIRECTED})
-    #: (class, name) → of what type the attributes of classes are that the traced code writes to
+    #: (id of a class, name) → the type of the class attribute, for attributes that the traced code writes to
     thawed_attributes: dict[tuple[int, str], Any] = field(default_factory=dict)
     kept: dict[int, object] = field(default_factory=dict)
-    #: the last attempt, which has to succeed: no states are told apart by what is known in them
+    #: the last attempt, which has to succeed: states are not kept apart by their known values
     coarse: bool = False
-    #: something is one of a few constants because it was looked up in a known table
+    #: whether the result of a look-up in a known table is known to be one of a few constants (``Dyn.among``)
     looked_up: bool = False
     watched: dict[int, dict[int, int]] = field(default_factory=dict)
-    #: slots that hold one value with others when a state arrives first, and another one later, by site
+    #: by site: slots that hold the same value as other slots in the first state that arrives, and a different value in a later one
     unshared: dict[Any, set[int]] = field(default_factory=dict)
-    #: where the residual looks at the environment again: ways meet there on which it has been found to be another
+    #: by call string: the pcs of looks (see ``Machine.look``); the paths on which the environment was found changed meet there
     looks: dict[int, set[int]] = field(default_factory=dict)
     paths: Paths = field(default_factory=Paths)
     contexts: Paths = field(default_factory=Paths)
     reasons: dict[Any, tuple[str, Location | None, str]] = field(default_factory=dict)
-    #: loop heads whose rounds are told apart, as the user wishes
+    #: loop headers whose iterations are kept apart at the request of the user
     unrolled: set[tuple[int, int]] = field(default_factory=set)
-    #: heads of loops where no paths meet, which are gone through round by round, and yet are part of a loop that stays one: signals are looked for
+    #: headers of loops that are unrolled, with no merge point, but lie in a loop of the residual: they poll for signals
     polled: set[tuple[int, int]] = field(default_factory=set)
     static_size: int = 0
     answers: dict[Any, Any] = field(default_factory=dict)
     templates: dict[Any, class_templates.Template] = field(default_factory=dict)
     real_classes: dict[CodeType, str] = field(default_factory=dict)
     eager_classes: bool = False
-    #: are there weak references to objects of the trace?  Then a variable that nobody reads any more keeps what it holds
+    #: whether there are weak references to objects of the trace: a dead variable then still keeps its value alive
     weakly: bool = False
-    #: is it asked whether two tuples of the trace are one?  Then where ways meet they are no copies
+    #: whether the program compares tuples of the trace by identity: a join must not replace them by copies then
     tuples_seen: bool = False
     open_names: dict[CodeType, tuple[str, ...]] = field(default_factory=dict)
-    #: bodies of classes → the methods that a decorator adds at once (see class_statement.complete)
+    #: bodies of classes → the methods that a decorator adds immediately (see class_statement.complete)
     added_methods: dict[CodeType, tuple[tuple[str, Any], ...]] = field(default_factory=dict)
 
     def stores(self, holder: object, place: object, name: str | None = None) -> bool:
-        """Does the traced code store an attribute of an object by that name (None: by any)?  place: what its attributes are kept in now.
+        """Does the traced code store attribute name (None: any attribute) of the object holder? place: where its attributes are kept now.
 
-        They may have been kept in the object itself when a store was found: its dictionary may be made at any time.
+        They may have been kept in the object itself when the store was found, because its dictionary may be created at any time.
         """
         found = [self.stored[id(one)][2] for one in (holder, place) if id(one) in self.stored]
         return any(name is None or name in names for names in found)
 
     def forget_uses(self) -> None:
-        """Forget which slots are used: a loop has got a head, once for each loop, so that what was learned is of a program that is not traced."""
+        """Forget which slots are used, because a loop has got a head and the facts describe a program that is no longer traced. It happens once
+        for each loop.
+        """
         for learned in (self.used, self.forced, self.unkeyed, self.stacks):
             learned.clear()

@@ -1,4 +1,4 @@
-"""Stand-ins of C classes: can the real object be made from what is known of one?"""
+"""Stand-ins of C classes: whether the real object can be built from the known state of its stand-in."""
 
 import itertools
 from typing import Any
@@ -9,9 +9,9 @@ from hovis.lattice import Type
 
 
 class NotMaterializable(Exception):
-    """This generator, or iterator half-way, has to be real from the beginning; args: the site that made it.
+    """A generator, or an iterator that is partly consumed, has to be real from the beginning; args: the site that made it.
 
-    Or what has been lent to a residual function; args: ``lent_to`` its code.
+    Also raised for an object that has been lent to a residual function; args: ``lent_to`` its code.
     """
 
 
@@ -43,7 +43,7 @@ def items_of(heap: dict[int, VObj], value: V) -> list[V] | None:
 
 
 def _steady(heap: dict[int, VObj], value: V) -> bool:
-    """Is value an iterator of C code, which ``iter()`` gives back as it is?"""
+    """Is value an iterator of C code, which ``iter()`` returns unchanged?"""
     if isinstance(value, Known):
         return type(value.value) in ITERATORS
     cls = heap[value.aid].cls if isinstance(value, Ref) else value.type.cls if isinstance(value.type, Type) else None

@@ -1,10 +1,10 @@
-"""What the abstract interpreter computes with: values partly known.
+"""Values of the abstract interpreter, which are partly known.
 
     Known(value, labels)    a constant; labels say which entry constants it was computed from
-    Ref(aid, labels)        an object of this trace: virtual, or known through a cache
+    Ref(aid, labels)        an object of this trace: virtual, or real with cached contents
     Dyn(value, type, …)     an SSA value; lost = the labels of constants that were joined away, or None
 
-Labels serve quality alone (they say which constants deserve a place in a key): soundness never depends on them.
+Labels only improve the result (they decide which constants become part of a key): soundness never depends on them.
 """
 
 import operator
@@ -17,24 +17,24 @@ from hovis.ir.operations import UNBOUND
 from hovis.lattice import ANY, AbstractValue, Array, Const, Refined, Type
 from hovis.lattice.constants import PLAIN, same_constant
 
-#: Of an array these give the array itself.
+#: Operators that, applied to an array, change it in place and return it.
 IN_PLACE: Final = (
     operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv, operator.imod, operator.ipow, operator.imatmul,
     operator.iand, operator.ior, operator.ixor, operator.ilshift, operator.irshift,
 )  # fmt: skip
 
-#: Which constants of entries a value was computed from: one label (a number), or several.
+#: The constants of entries from which a value was computed: one label (a number), or a set of labels.
 Labels = int | frozenset[int]
 NO_LABELS: Final[Labels] = frozenset()
 
 
 def each(labels: Labels) -> Iterable[int]:
-    """The labels one by one."""
+    """Return the labels one by one."""
     return (labels,) if type(labels) is int else labels  # type: ignore[return-value]
 
 
 def together(a: Labels, b: Labels) -> Labels:
-    """The labels of both."""
+    """Return the union of both sets of labels."""
     if a == b or not b:
         return a
     return frozenset(each(a)).union(each(b)) if a else b
@@ -45,17 +45,18 @@ def within(a: Labels, b: Labels) -> bool:
     return a == b or not a or (type(b) is frozenset and b.issuperset(each(a)))
 
 
-#: A list that the trace has made and that is real by now, where a back end compiles: it is gone through by positions.
+#: The type of a list that was made in the trace and is real by now, for a back end that compiles: it is iterated over by positions.
 OWN_LIST: Final = Refined(list, "made in the trace")
 
-#: Somebody may see when the life of a value ends.  Of the result of an opaque call it is shown in any case; of what was taken out of
-#: something, if a variable holds it; what was read, and may not be held by what it was read from any more, and what iterators give, is worth no variable.
+#: How visible the end of a value's life may be (0: not at all).  ENDS: the result of an opaque call, whose end is placed exactly in any case.
+#: ENDS_TAKEN: a value that was taken out of a container; its end is placed exactly if a variable holds it.  ENDS_READ: a value that was read from an
+#: object which may not hold it any more, or that an iterator gave; no variable is kept alive for it.
 ENDS: Final = 3
 ENDS_TAKEN: Final = 2
 ENDS_READ: Final = 1
 
-#: How strongly a constant is used: it counts (weak), it is compared with others (a test), an array's shape hangs on it, where a
-#: back end compiles for known ones (a size), or it chooses (strong).
+#: How strongly a constant is used: it counts (WEAK), it is compared with others (TEST), an array's shape depends on it and the back end
+#: compiles for known shapes (SIZE), or it chooses, for example as an index, a key or a callee (STRONG).
 WEAK: Final = 1
 TEST: Final = 2
 SIZE: Final = 3
@@ -91,9 +92,11 @@ class Ref:
 class Dyn:
     """An SSA value (or a constant whose contents are not to be trusted: a thawed static object).
 
-    ``ends``: somebody may see when its life ends (see ENDS); None: the caller holds it.
-    ``maybe_end``: it may be the END of an iterator (which no value of the user's is).
-    ``among``: it is one of these constants, which were joined for good ("The Trick": see the_trick.dispatch).
+    ``dims``: the dimensions of an array.
+    ``lost``: the labels of constants that were joined away, or None.
+    ``ends``: how visible the end of its life may be (see ENDS); None: the caller holds it.
+    ``maybe_end``: it may be the END of an iterator (which is never a value of user code).
+    ``among``: it is one of these constants, which stay joined ("The Trick": see the_trick.dispatch).
     """
 
     __slots__ = ("among", "dims", "ends", "lost", "maybe_end", "maybe_unbound", "type", "value")
@@ -132,7 +135,7 @@ BOOL: Final = Type(bool)
 
 
 def labels_of(*values: V) -> Labels:
-    """The labels of known values together."""
+    """Return the union of the labels of values; for a Dyn, of its lost labels."""
     found = NO_LABELS
     for value in values:
         labels = value.lost if isinstance(value, Dyn) else value.labels
@@ -142,7 +145,7 @@ def labels_of(*values: V) -> Labels:
 
 
 def lost_of(*values: V) -> Labels | None:
-    """The labels that a result computed from values has lost, or None if something in it was never known."""
+    """Return the labels that a result computed from values has lost, or None if one of the values was never known."""
     found = NO_LABELS
     for value in values:
         labels = value.lost if isinstance(value, Dyn) else value.labels
@@ -154,7 +157,7 @@ def lost_of(*values: V) -> Labels | None:
 
 
 def relabel(value: V, labels: Labels) -> V:
-    """The same value with these labels added (what is read through a known container gets its labels too)."""
+    """Return value with labels added (a value that is read through a known container also gets the labels of the container)."""
     if not labels or isinstance(value, Dyn):
         return value
     if within(labels, value.labels):
@@ -163,19 +166,19 @@ def relabel(value: V, labels: Labels) -> V:
     return Known(value.value, labels) if isinstance(value, Known) else Ref(value.aid, labels)
 
 
-#: A value is known to be one of so many constants, not of more.
+#: Maximum number of constants in ``Dyn.among``.
 AMONG: Final = 32
 
 
 def among(value: V) -> tuple[object, ...] | None:
-    """The few constants that a value is one of."""
+    """Return the few constants that value is one of, or None if these are not known."""
     if type(value) is Known:
         return (value.value,) if type(value.value) in PLAIN else None
     return value.among if type(value) is Dyn else None
 
 
 def either(first: V, *others: V) -> tuple[object, ...] | None:
-    """The few constants that one of these values is one of."""
+    """Return the few constants that one of these values is one of, or None if these are not known, or too many."""
     found = among(first)
     for value in others:
         more = among(value)
@@ -189,12 +192,12 @@ def either(first: V, *others: V) -> tuple[object, ...] | None:
 
 
 def operand_of(value: Known | Dyn) -> Operand:
-    """The IR operand of a value that is no virtual object."""
+    """Return the IR operand of a value that is not an object of the trace."""
     return Const(value.value) if isinstance(value, Known) else value.value
 
 
 def is_same(a: "V", b: "V") -> bool:
-    """Are both the same unknown object?  What changes an array in place gives the array."""
+    """Are a and b the same unknown object? An op that changes an array in place returns that array."""
     return isinstance(a, Dyn) and isinstance(b, Dyn) and _changed(a.value) is _changed(b.value)
 
 
@@ -205,7 +208,7 @@ def _changed(value: Operand) -> Operand:
 
 
 def ends_unseen(value: "V") -> bool:
-    """Is it a number, a text or None, known or not: does nothing run when it is held no longer?"""
+    """Does nothing run when value is dropped, because it is a number, a text or None, known or not?"""
     if isinstance(value, Known):
         return not may_end_visibly(Type(type(value.value)))
     return isinstance(value, Dyn) and not may_end_visibly(value.type)

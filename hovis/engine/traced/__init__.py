@@ -1,1 +1,1 @@
-"""Python's protocols written in Python, which the engine traces through."""
+"""Protocols of Python, written in Python, which the engine traces through."""

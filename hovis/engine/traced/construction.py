@@ -1,4 +1,4 @@
-"""The making of instances and classes, as Python that the engine traces through (CPython: type_call, type_new)."""
+"""Construction of instances and classes, written in Python, which the engine traces through (CPython: type_call, type_new)."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from hovis.ir.operations import inherits, type_name
 
 
 def _wraps() -> bool:
-    """Does an error of a ``__set_name__`` become a RuntimeError (else it is given a note)?"""
+    """Does an error in ``__set_name__`` become a RuntimeError (else it gets a note)?"""
 
     class Failing:
         def __set_name__(self, owner: type, name: str) -> None:
@@ -26,7 +26,7 @@ _WRAPS = _wraps()
 
 
 def defined(cls: type, naming: tuple[tuple[Method, Any, str], ...], init: Method | None, named: dict[str, Any]) -> type:
-    """The end of type_new: ``__set_name__`` of what is in the namespace, ``__init_subclass__`` of the bases."""
+    """The end of type_new: call ``__set_name__`` of the values in the namespace, and ``__init_subclass__`` of the bases."""
     for method, value, name in naming:
         try:
             method(value, cls, name)
@@ -42,7 +42,7 @@ def defined(cls: type, naming: tuple[tuple[Method, Any, str], ...], init: Method
 
 
 def construct(instance: Any, init: Method, /, *args: Any, **kwargs: Any) -> Any:
-    """type_call behind ``object.__new__``."""
+    """type_call after ``object.__new__``."""
     result = init(instance, *args, **kwargs)
     if result is not None:
         raise TypeError(f"__init__() should return None, not '{type_name(result)}'")
@@ -63,10 +63,10 @@ def construct_both(cls: type, new: Method, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def construct_fixed(hold: Method, base: type, init: Method | None, cls: type, /, *args: Any, **kwargs: Any) -> Any:
-    """type_call of a class whose instances hold one value of a builtin class for good."""
+    """type_call of a class whose instances hold one fixed value of a builtin class."""
     if len(args) > (3 if base is str else 2 if base is int else 1):
-        return base.__new__(cls, *args, **kwargs)      # whose complaint may be another than that of the class itself
-    # who has an __init__ may take what tuple_new and float_new do not know
+        return base.__new__(cls, *args, **kwargs)      # its error message may differ from that of a call of the base
+    # a class with an ``__init__`` may take keyword arguments that tuple_new and float_new do not accept
     inside = base(*args) if init is not None and (base is tuple or base is float) else base(*args, **kwargs)
     instance = hold(cls, inside)
     return instance if init is None else construct(instance, init, *args, **kwargs)
@@ -75,7 +75,7 @@ def construct_fixed(hold: Method, base: type, init: Method | None, cls: type, /,
 def fill_list(plain: bool, inside: list[Any], /, *args: Any, **named: Any) -> None:
     """list___init__.
 
-    plain: the class has no ``__new__`` of its own, which could want more than list does.
+    plain: the class has no ``__new__`` of its own, which might take more arguments than that of list.
     """
     if plain and named:
         raise TypeError("list() takes no keyword arguments")

@@ -1,4 +1,4 @@
-"""What a generator does beyond being stepped, as Python that the engine traces through (CPython: Objects/genobject.c).
+"""Operations on generators other than ``next``, written in Python, which the engine traces through (CPython: Objects/genobject.c).
 
 Frames of this file are hidden.
 """
@@ -14,7 +14,7 @@ def first_send(generator: Any, value: Any) -> Any:
 
 
 def send_on(receiver: Any, value: Any) -> tuple[bool, Any]:
-    """SEND to what is no generator of the trace: has it ended, and with which value, or what has it yielded?"""
+    """SEND to a receiver that is not a generator of the trace. Return True and the result if it has ended, else False and the yielded item."""
     try:
         item = next(receiver) if value is None else receiver.send(value)
     except StopIteration as stop:
@@ -23,7 +23,9 @@ def send_on(receiver: Any, value: Any) -> tuple[bool, Any]:
 
 
 def throw_into(receiver: Any, exception: Any) -> tuple[bool | None, Any]:
-    """_gen_throw and gen_close_iter: as send_on; None: exception is raised in the generator that delegates."""
+    """_gen_throw and gen_close_iter. Return the same pairs as `send_on`, or None twice if exception has to be raised in the delegating
+    generator.
+    """
     if isinstance(exception, GeneratorExit):
         close = getattr(receiver, "close", None)
         if close is not None:
@@ -40,7 +42,7 @@ def throw_into(receiver: Any, exception: Any) -> tuple[bool | None, Any]:
 
 
 def throw_instance(generator: Any, exception: Any, throw: Any) -> Any:
-    """gen_throw of a class: an instance of it is thrown."""
+    """gen_throw of a class: throw an instance of it."""
     return throw(generator, exception())
 
 
@@ -54,7 +56,7 @@ def close(generator: Any, throw_exit: Any) -> None:
 
 
 def close_with_value(generator: Any, throw_exit: Any) -> Any:
-    """The same where closing gives what the generator returns (since 3.13)."""
+    """gen_close of a generator that has begun, since 3.13: it gives the generator's return value."""
     try:
         throw_exit(generator)
     except StopIteration as stop:
@@ -65,7 +67,7 @@ def close_with_value(generator: Any, throw_exit: Any) -> Any:
 
 
 def finalize(generator: Any, close: Any, throw_exit: Any, unraisable: Any) -> None:
-    """_PyGen_Finalize of a generator that has begun; close is that of above, which gives nothing."""
+    """_PyGen_Finalize of a generator that has begun. close: the function of this module, which returns nothing."""
     try:
         close(generator, throw_exit)
     except BaseException as error:
@@ -73,13 +75,13 @@ def finalize(generator: Any, close: Any, throw_exit: Any, unraisable: Any) -> No
 
 
 def end_each(held: list[Any]) -> None:
-    """What nobody else holds ends, the first first."""
+    """Release the held values, which nobody else holds, from the first to the last."""
     while held:
         del held[0]
 
 
 def leave(exception: Any, raise_again: Any, held: list[Any]) -> Any:
-    """An exception goes on to the caller of the traced function, behind the ends of what its loops have held."""
+    """Pass an exception on to the caller of the traced function, after releasing the values that its loops have held."""
     while held:
         del held[0]
     return raise_again(exception)

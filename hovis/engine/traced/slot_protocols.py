@@ -1,7 +1,7 @@
-"""Python's protocols for classes written in Python, as Python that the engine traces through.
+"""Protocols for classes written in Python, themselves written in Python, which the engine traces through.
 
-Each function is what CPython's slot function does (Objects/typeobject.c, Objects/abstract.c) once the special
-methods have been looked up; the engine does the look-up, since classes are known.  Frames of this file are hidden.
+Each function does what CPython's slot function does (Objects/typeobject.c, Objects/abstract.c) after the special methods
+have been looked up; the engine does the lookup, since classes are known.  Frames of this file are hidden.
 """
 
 import abc
@@ -45,7 +45,7 @@ def three(
 
 
 def contrary(equal: Method) -> Method:
-    """``!=`` of a class that has only ``__eq__`` (object_richcompare)."""
+    """Make ``!=`` for a class that has only ``__eq__`` (object_richcompare)."""
 
     def differs(a: Any, b: Any) -> Any:
         result = equal(a, b)
@@ -107,22 +107,22 @@ def formatted_as_text(x: Any, spec: str) -> str:
 
 
 def item_by_index(method: Method, sequence: Any, key: Any) -> Any:
-    """A builtin sequence's item by an instance with ``__index__``."""
+    """Get an item of a builtin sequence by an instance with ``__index__``."""
     return sequence[as_index(method, key)]
 
 
 def store_by_index(method: Method, sequence: Any, key: Any, value: Any) -> None:
-    """The same, written to."""
+    """Store an item of a builtin sequence by an instance with ``__index__``."""
     sequence[as_index(method, key)] = value
 
 
 def delete_by_index(method: Method, sequence: Any, key: Any) -> None:
-    """The same, deleted."""
+    """Delete an item of a builtin sequence by an instance with ``__index__``."""
     del sequence[as_index(method, key)]
 
 
 def length_hint(x: Any, default: Any, size: Method | None, hint: Method | None) -> Any:
-    """PyObject_LengthHint: by ``__len__`` or ``__length_hint__``, of which a TypeError is ignored."""
+    """PyObject_LengthHint: by ``__len__`` or ``__length_hint__``, whose TypeErrors are ignored."""
     if size is not None:
         try:
             return length(size, x)
@@ -168,7 +168,7 @@ def as_float(method: Method, x: Any) -> float:
 
 
 def by_index(fn: Method, method: Method, x: Any) -> Any:
-    """A builtin that takes an index."""
+    """Call a builtin that takes an index."""
     return fn(as_index(method, x))
 
 
@@ -199,12 +199,12 @@ def contained_by_iteration(container: Any, item: Any) -> bool:
 
 
 def without_result(method: Method, *args: Any) -> None:
-    """Behind setattr() and delattr(): what the method returns nobody sees."""
+    """setattr() and delattr(): call the method, and discard its result."""
     method(*args)
 
 
 def get_or_ask(getter: Method, hook: Method, instance: Any, name: str, *args: Any) -> Any:
-    """slot_tp_getattr_hook: ``__getattr__`` answers where the attribute raises AttributeError, which nobody sees any more."""
+    """slot_tp_getattr_hook: ``__getattr__`` is called if getting the attribute raises AttributeError, which is dropped."""
     try:
         return getter(*args)
     except AttributeError:
@@ -213,7 +213,7 @@ def get_or_ask(getter: Method, hook: Method, instance: Any, name: str, *args: An
 
 
 def own_or_ask(instance: Any, name: str, hook: Method) -> Any:
-    """The same for a name that the class does not have."""
+    """slot_tp_getattr_hook for a name that the class does not have."""
     if lacks(instance, name, type(instance)):
         return hook(instance, name)
     return own_attribute(instance, name)
@@ -246,7 +246,7 @@ def iterator_of(method: Method, x: Any) -> Any:
 
 
 def by_position(sequence: Any) -> Any:
-    """iter_iternext of Objects/iterobject.c: a class with ``__getitem__`` alone."""
+    """iter_iternext of Objects/iterobject.c: iterate over an instance of a class that has only ``__getitem__``."""
     at = 0
     while True:
         try:
@@ -266,7 +266,7 @@ def step(method: Method, iterator: Any, end: Any) -> Any:
 
 
 def match_class(subject: Any, cls: type, itself: bool, names: tuple[str, ...], complaint: str | None) -> tuple[Any, ...] | None:
-    """match_class of Python/ceval.c: None where subject is no instance, or lacks an attribute."""
+    """match_class of Python/ceval.c: None if subject is not an instance, or lacks an attribute."""
     if not isinstance(subject, cls):
         return None
     found: tuple[Any, ...] = (subject,) if itself else ()
@@ -297,14 +297,14 @@ def match_keys(subject: Any, keys: tuple[Any, ...]) -> tuple[Any, ...] | None:
 
 
 def is_instance(check: Method, cls: type, x: Any) -> bool:
-    """object_isinstance by a metaclass's ``__instancecheck__`` (object_recursive_isinstance)."""
+    """object_isinstance by the ``__instancecheck__`` of a metaclass (object_recursive_isinstance)."""
     if type(x) is cls:
         return True
     return bool(check(cls, x))
 
 
 def shows_instance(classes: tuple[type, ...], x: Any) -> bool:
-    """object_isinstance and _abc__abc_instancecheck_impl, where the class of x is none of these: what x shows as its class may be."""
+    """object_isinstance and _abc__abc_instancecheck_impl, where the class of x is none of classes: its ``__class__`` may be."""
     for cls in classes:
         if isinstance(cls, abc.ABCMeta):
             shown = x.__class__
@@ -324,13 +324,13 @@ def shows_instance(classes: tuple[type, ...], x: Any) -> bool:
 
 
 def subscript(inside: Any, missing: Method, instance: Any, key: Any) -> Any:
-    """dict_subscript of a class with a ``__missing__``."""
+    """dict_subscript of a class with ``__missing__``."""
     if key in inside:
         return inside[key]
     return missing(instance, key)
 
 
 def in_place(change: Method, instance: Any, inside: Any, other: Any) -> Any:
-    """An operator that changes what an instance holds."""
+    """Apply an in-place operator to the builtin value that an instance holds, and return the instance."""
     change(inside, other)
     return instance

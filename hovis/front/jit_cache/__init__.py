@@ -1,1 +1,1 @@
-"""Residuals of a jitted function: the keys that they are kept by, and what is known of the function and its calls."""
+"""Cache of the residuals of a jitted function: the keys of the residuals, and facts about the function and its calls."""

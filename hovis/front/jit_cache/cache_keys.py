@@ -1,11 +1,11 @@
-"""What the jit knows of a call: the key of its arguments, and the specs that say the same.
+"""Specialization keys for ``jit``: the key of the arguments of a call, and the specs that state the same facts.
 
-Both walk the arguments in the same way.  A *path* leads to a part of them: the position or the name of an argument,
-then indices.  Strings, bools, None, functions and classes are known, and so are the shapes of small tuples and of small
-dicts with string keys; of other containers and of objects the class is.  Numbers are unknown, unless they turn out to
-choose; and whatever has too many values is unknown after all.  A *policy* says so, path by path.
+Both walk the arguments in the same way.  A *path* identifies a part of them: the position or the name of an argument,
+then indices.  Strings, bools, None, functions and classes are known, and so are the structures of small tuples and of small
+dicts with string keys; for other containers and for objects only the class is known.  Numbers are unknown, unless they turn out to
+decide a branch; and a part that has too many values becomes unknown.  A *policy* records these exceptions, by path.
 
-What stands for a function (:mod:`hovis.base.function_wrapper`) is known as functions are, or by what it is made of.
+A wrapper (:mod:`hovis.base.function_wrapper`) is known by identity, as functions are, or by the parts that it is made of.
 """
 
 import re
@@ -29,37 +29,37 @@ own_code.leave_as_calls(__file__)
 Path = tuple[int | str, ...]
 Policy = Mapping[Path, str]
 
-#: Policies: its value is known; it is unknown even if it chooses; of its type alone something is known.
+#: Policies: the value is known; it is unknown even if it decides a branch; only its type is known.
 KNOWN: Final = "known"
 DYNAMIC: Final = "dynamic"
 WIDE: Final = "wide"
 
-#: A longer text is data, not a choice.
+#: Strings longer than this are treated as data: only their class is known.
 TEXT: Final = 64
-#: Elements of containers that are known one by one, by how deep they are nested.
+#: Maximal size of a container whose items are known one by one, by nesting depth.
 SIZES: Final = (64, 16, 4)
 
-#: With this the key of a known value begins that is no object.
+#: First item of the key of a known value that is not an object.
 _IS: Final = "is"
 _NUMBERS: Final = frozenset({int, float, complex})
 _WORDS: Final = frozenset({bool, type(None)})
 _TEXTS: Final = frozenset({str, bytes})
 _STRINGS: Final = frozenset({str})
 _NAMED: Final = frozenset({types.FunctionType, types.ModuleType, re.Pattern})
-#: Containers and the like of which the residual may know the class.
+#: Containers and texts whose class the residual may know.
 _TYPED: Final = frozenset({list, set, bytearray, dict, tuple, str, bytes, frozenset})
-#: Of them those of which it knows no more, whatever their size.
+#: Those of them of which it knows nothing but the class, whatever their size.
 _SIZED: Final = frozenset({list, set, bytearray, frozenset})
 
 
 class Key(tuple[Any, ...]):
-    """The key of a residual: what is known of the arguments.  It holds no ids, and can be pickled."""
+    """The key of a residual: the known facts about the arguments. It holds no ids, and can be pickled."""
 
     __slots__ = ()
 
 
 def key_of(args: tuple[Any, ...], kwargs: Mapping[str, Any], policy: Policy) -> Key:
-    """The key of a call."""
+    """Return the key of a call."""
     seen: list[int] = []
     if policy:
         parts = [_part(value, (k,), policy, 0, seen) for k, value in enumerate(args)]
@@ -70,7 +70,7 @@ def key_of(args: tuple[Any, ...], kwargs: Mapping[str, Any], policy: Policy) -> 
     for name, value in kwargs.items():
         parts += (name, _part(value, (name,), policy, 0, seen))
     if len(seen) > 1 and len(set(seen)) < len(seen):
-        # one dict in two places: then no dict is known but by its class
+        # one object occurs twice: then containers and wrappers are known by their class only
         parts = [_part(value, (k,), policy, len(SIZES), seen) for k, value in enumerate(args)]
         for name, value in kwargs.items():
             parts += (name, _part(value, (name,), policy, len(SIZES), seen))
@@ -79,12 +79,14 @@ def key_of(args: tuple[Any, ...], kwargs: Mapping[str, Any], policy: Policy) -> 
 
 
 def by_types(variants: Mapping[Key, Any], policy: Policy) -> dict[tuple[Any, ...], Any]:
-    """Those of all variants that are found by the types of the arguments alone, as of no argument anything else is known."""
+    """Index the variants whose keys consist of types only, where the type is all that a key ever records of the argument (see ``_is_all``). They
+    can be found by the types of the arguments alone. Empty if there is a policy.
+    """
     return {} if policy else {tuple(key): variant for key, variant in variants.items() if all(isinstance(part, type) and _is_all(part) for part in key)}
 
 
 def _is_all(kind: type) -> bool:
-    """Is its class all that a key knows of any value of a class (see ``_part``)?"""
+    """Is the class the only fact that a key records of any value of class `kind` (see ``_part``)?"""
     if kind in _NUMBERS or kind in _SIZED:
         return True
     return can_change(kind) and kind.__module__ != "numpy" and kind not in _NAMED and not issubclass(kind, tuple | type | Enum | Wrapper)
@@ -103,7 +105,7 @@ def _part(value: Any, path: Path, policy: Policy, depth: int, seen: list[int]) -
         return value, kind
     if kind in _TEXTS:
         return value if len(value) <= TEXT else kind
-    # what is asked is the class: isinstance would ask the value, which may be code of the user's
+    # test the class: isinstance would read __class__ of the value, which may run user code
     if kind is tuple or (issubclass(kind, tuple) and is_named_tuple(kind)):
         if depth >= len(SIZES) or len(value) > SIZES[depth]:
             return kind
@@ -123,7 +125,7 @@ def _part(value: Any, path: Path, policy: Policy, depth: int, seen: list[int]) -
 
 
 def _is_named(value: Any) -> bool:
-    """Is it known by itself, whatever its value?"""
+    """Is the value an object that a key holds itself: a function, a module, a class, an enum member, a pattern?"""
     kind = type(value)
     if kind in _NAMED or issubclass(kind, type | Enum) or (issubclass(kind, Wrapper) and kind.by_itself):
         return True
@@ -131,17 +133,17 @@ def _is_named(value: Any) -> bool:
 
 
 def is_alike(value: Any) -> bool:
-    """Is it known by all that decides what its calls do?"""
+    """Is the value a wrapper that names everything that determines what its calls do (``made_of``)?"""
     return issubclass(type(value), Wrapper) and value.made_of() is not None
 
 
 def alike_as_spec(found: Alike) -> Refined:
-    """The spec of what is alike."""
+    """Return the spec of an `Alike`."""
     return Refined(type(found.value), found.kept(), Alike)
 
 
 def _made(value: Wrapper, path: Path, policy: Policy, depth: int, seen: list[int]) -> Any:
-    """What stands for a function, by what it is made of, where that is told; else by itself."""
+    """Return the key part of a wrapper: its class and its parts, if these can be distinguished from others (``is_told``), else the wrapper itself."""
     kind: Any = type(value)
     if depth >= len(SIZES):
         return kind
@@ -152,7 +154,7 @@ def _made(value: Wrapper, path: Path, policy: Policy, depth: int, seen: list[int
     found = []
     for k, (name, part) in enumerate(held.items()):
         at = (*path, k) if policy else path
-        # containers among its attributes are nothing that it needs
+        # containers in other attributes do not matter
         deep = {"fn": depth, "data": depth + 1}.get(name, len(SIZES))
         made = _bound if name == "fn" else _part
         found.append(constant(part) if name == "how" else made(part, at, policy, deep, seen))
@@ -160,7 +162,9 @@ def _made(value: Wrapper, path: Path, policy: Policy, depth: int, seen: list[int
 
 
 def _bound(value: Any, path: Path, policy: Policy, depth: int, seen: list[int]) -> Any:
-    """The function that something is made of: what it is bound to, and what it is given, are parts like others."""
+    """Return the key part of the function that a wrapper is made of. The instance of a bound method and the arguments of a ``partial`` are parts
+    like any others.
+    """
     held = bound_parts(value)
     if held is None:
         return _part(value, path, policy, depth, seen)
@@ -172,24 +176,24 @@ def _bound(value: Any, path: Path, policy: Policy, depth: int, seen: list[int]) 
 
 
 def _held_in(value: Any) -> dict[str, Any]:
-    """What a wrapper, a bound method or a partial has, by name."""
+    """Return the parts of a wrapper, a bound method or a ``partial``, by name."""
     return bound_parts(value) or attributes_of(value, slots_of(type(value)) or {}) or {}
 
 
 def _is_made(kind: type) -> bool:
-    """Are these its parts?"""
+    """Are instances of this class split into parts (wrappers, bound methods and ``partial``)?"""
     return kind in BOUND or issubclass(kind, Wrapper)
 
 
 def _parts(values: Any, path: Path, policy: Policy, depth: int, seen: list[int]) -> list[Any]:
     if not policy:
-        # then nobody asks for the path
+        # without a policy the path is not used
         return [kind if (kind := type(v)) in _NUMBERS else _part(v, path, policy, depth, seen) for v in values]
     return [_part(v, (*path, k), policy, depth, seen) for k, v in enumerate(values)]
 
 
 def constant(value: Any) -> Any:
-    """The key of a known value: equal for the same constant, without ids."""
+    """Return the key of a known value: equal for the same constant, without ids."""
     kind = type(value)
     if kind in ATOMS:
         return _IS, constant_key(value)
@@ -199,12 +203,12 @@ def constant(value: Any) -> Any:
 
 
 def is_config(value: dict[Any, Any], depth: int) -> bool:
-    """Is it a small dict with string keys?"""
+    """Is the value a small dict with string keys?"""
     return depth < len(SIZES) and len(value) <= SIZES[depth] and _STRINGS.issuperset(map(type, value))
 
 
 def spec_of(value: Any, part: Any, path: Path, policy: Policy) -> Any:
-    """The spec of an argument of which a key knows this part."""
+    """Return the spec of the argument `value`, whose part of the key is `part`."""
     kind = type(value)
     how = policy.get(path) if policy else None
     if how is KNOWN:
@@ -238,7 +242,7 @@ def spec_of(value: Any, part: Any, path: Path, policy: Policy) -> Any:
 
 
 def variable(value: Any, part: Any, path: Path, policy: Policy) -> Iterator[tuple[Path, Any]]:
-    """The parts of an argument that the key knows, but that may have any number of values: where, and what is known."""
+    """Yield the known parts of an argument that may have any number of different values, as (path, known fact)."""
     kind = type(value)
     if (policy and policy.get(path)) or kind in _NUMBERS or kind in _WORDS or part is None:
         return
@@ -259,7 +263,7 @@ def variable(value: Any, part: Any, path: Path, policy: Policy) -> Iterator[tupl
 
 
 def part_at(path: Path, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """The part of the arguments at a path; UNBOUND if there is none."""
+    """Return the part of the arguments at `path`, or UNBOUND if there is none."""
     head = path[0]
     value: Any = kwargs.get(head, UNBOUND) if isinstance(head, str) else args[head] if head < len(args) else UNBOUND
     for index in path[1:]:

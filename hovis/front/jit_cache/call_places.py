@@ -1,4 +1,4 @@
-"""Where what a call passes arrives: the signature that a function binds calls by, and the places of the engine's."""
+"""Mapping of call arguments to parameters: the signature by which a function binds a call, and the engine's places."""
 
 import inspect
 from typing import Any, Final
@@ -15,7 +15,7 @@ _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSIT
 
 
 def signature_of(fn: Any) -> inspect.Signature | None:
-    """The signature that fn binds a call by, as it is now (whatever it wraps or says of itself); None if it has none."""
+    """Return the signature by which fn binds a call now (whatever it wraps or declares), or None if it has none."""
     try:
         function, bound = python_function(fn)
     except SpecError:
@@ -27,7 +27,7 @@ def signature_of(fn: Any) -> inspect.Signature | None:
 
 
 def names_of(fn: Any) -> list[str]:
-    """The parameters of what is not written in Python, if it tells them."""
+    """Return the parameter names of a callable that is not written in Python, or an empty list if it does not tell them."""
     try:
         return list(inspect.signature(fn).parameters)
     except (TypeError, ValueError):
@@ -35,7 +35,9 @@ def names_of(fn: Any) -> list[str]:
 
 
 class Places:
-    """Where the engine finds what a call passes: parameters in the order of the code's locals, then what is in them."""
+    """Maps the engine's places to the arguments of a call. A place is a parameter, in the order of the code's local variables, followed by
+    indices into it.
+    """
 
     __slots__ = ("bound", "by_name", "double", "names", "plain", "star")
 
@@ -53,7 +55,7 @@ class Places:
         self.by_name = {p.name for p in plain if p.kind is not inspect.Parameter.POSITIONAL_ONLY} | set(named)
 
     def paths(self, place: tuple[int, ...], kwargs: dict[str, Any]) -> list[Path]:
-        """The ways to say where a place of the engine's is among the arguments of a call: by position, by name."""
+        """Return the paths at which the argument at `place` may be found in a call: by position, by keyword."""
         head, *rest = place
         if head == self.double:
             return [([name for name in kwargs if name not in self.by_name][rest[0]], *rest[1:])]

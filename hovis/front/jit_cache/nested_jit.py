@@ -1,7 +1,8 @@
-"""``jit`` inside of a traced function: a call of what it makes is a call of the function, which is traced with what is around it.
+"""``jit`` inside a traced function: a call of the jitted function is traced as a call of the original function, together with the code around
+it.
 
-The jitted function itself is made where it gets out, by the real ``jit`` on the real function; where nothing is known of that, it
-is made at once.
+The jitted function itself is made where it escapes, by the real ``jit`` from the real function; if the function or the options are not
+known, it is made at once.
 """
 
 import types
@@ -18,12 +19,12 @@ from hovis.engine.state.values import Known, Ref, V
 from hovis.library.core import Stand
 from hovis.library.standard import STANDARD
 
-#: (the value of an option, the names of the function's parameters) -> is the jitted function of the plain kind with it?
+#: (the value of an option, the names of the function's parameters) -> does the jitted function behave like the original with this option?
 Check = Callable[[Any, tuple[str, ...]], bool]
 
 
 def _are_parameters(value: Any, parameters: tuple[str, ...]) -> bool:
-    """static: do these name parameters?  (The real ``jit`` complains of others.)"""
+    """Does the option ``static`` name only parameters? (The real ``jit`` raises an error for other names.)"""
     names = (value,) if isinstance(value, str) else value
     return isinstance(names, tuple) and all(name in parameters for name in names)
 
@@ -40,15 +41,17 @@ def _is_time(value: Any, parameters: tuple[str, ...]) -> bool:
     return value is None or (type(value) in (int, float) and value >= 0)
 
 
-#: Options that change nothing of what a call does.
+#: Options that do not change the meaning of a call, each with its check.
 OPTIONS: Final[Mapping[str, Check]] = {"static": _are_parameters, "strict": is_off, "seconds": _is_time, "annotations": is_switch}
 
 
 def stands_for(maker: Callable[..., Any], cls: type, options: Mapping[str, Check]) -> None:
-    """From now on a trace knows what maker, a kind of ``jit`` that gives objects of cls, makes of a function with such options."""
+    """Register a model for `maker`, a variant of ``jit`` that returns objects of `cls`: traces follow it if its options pass the checks in
+    `options`.
+    """
 
     class Inner:
-        """What stands for the jitted function."""
+        """Stand-in for the jitted function."""
 
     stand = Stand.of(cls, Inner, maker, "function **options", through="function")
     STANDARD.models[Inner] = stand
@@ -57,7 +60,7 @@ def stands_for(maker: Callable[..., Any], cls: type, options: Mapping[str, Check
         chosen = dict(named)
         function = m.resolve(args[0] if args else chosen.pop("fn", Known(None)))
         if not args and isinstance(function, Known) and function.value is None:
-            return None  # the decorator that it gives is traced through
+            return None  # the decorator that is returned is traced through
         parameters = _parameters(m, function)
         given = {name: constant_form(m, m.resolve(value)) for name, value in chosen.items()}
         known = {name: value.value for name, value in given.items() if isinstance(value, Known)}
@@ -80,7 +83,7 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _parameters(m: Machine, function: V) -> tuple[str, ...] | None:
-    """The parameters of a Python function that can be entered; None: it is something else."""
+    """Return the parameter names of a Python function that can be entered, or None for any other callable."""
     obj = m.state.heap[function.aid] if isinstance(function, Ref) else None
     held = function.value if isinstance(function, Known) else None
     if obj is not None and obj.kind == "function":

@@ -1,4 +1,4 @@
-"""Whether calls of a function may make calls of itself."""
+"""Detection of functions that may call themselves."""
 
 import dis
 import inspect
@@ -10,20 +10,20 @@ from hovis.lattice.inspection import attribute, is_a
 
 own_code.leave_as_calls(__file__)
 
-#: Of so many code objects it is asked whether they name a function.
+#: Maximal number of code objects that are searched for the name; beyond it, recursion is assumed.
 MOST_CODES: Final = 256
-#: What reads a global (Lib/opcode.py).
+#: Opcodes that read a global (Lib/opcode.py).
 _GLOBALS: Final = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
-#: What calls of which say nothing of what it takes to run it (Include/cpython/code.h: generators, coroutines, asynchronous generators).
+#: Flags of functions whose calls do not run the body (Include/cpython/code.h: generators, coroutines, asynchronous generators).
 _LATER: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 def may_recur(fn: Any) -> bool:
-    """May calls of fn make calls of what is named like it?  Its own code is looked at, and that of functions of its module which it names.
+    """May a call of fn reach another function of the same name? Checks the code of fn, and of the functions of its module that it names.
 
-    What is named is a global, a variable of a closure, or, if fn is a method, an attribute.
+    A name is that of a global, of a closure variable, or, if fn is a method, of an attribute.
 
-    What gives a generator or a coroutine is taken for one of these: its calls are not what takes the time.
+    Functions that return a generator or a coroutine count as recursive: the time of a call of them says nothing about the time of the body.
     """
     function = getattr(fn, "__func__", fn)
     if not isinstance(function, types.FunctionType) or function.__code__.co_flags & _LATER:
@@ -43,5 +43,5 @@ def may_recur(fn: Any) -> bool:
 
 
 def _unwrapped(value: object) -> object:
-    """The function that a wrapper wraps."""
+    """Return the function that a wrapper wraps (``__wrapped__``), or the value itself if it is no wrapper."""
     return attribute(value, "__wrapped__", value) if callable(value) else value

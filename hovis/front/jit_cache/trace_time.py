@@ -1,4 +1,4 @@
-"""How long the traces of one jitted function may take, by what the earlier ones have taken and what came of them."""
+"""Time budget for the traces of one jitted function, based on the time and the success of its earlier traces."""
 
 from typing import Final
 
@@ -6,17 +6,19 @@ from hovis.base import own_code
 
 own_code.leave_as_calls(__file__)
 
-#: What of its time tracing may take for other arguments, once it has taken all of it in vain; and how often that much may be lost in all.
+#: FURTHER: the part of its time limit that a trace for other arguments may take, once time was lost on useless traces; LOSSES: total time that may be
+#: lost, in multiples of the limit.
 FURTHER: Final = 0.1
 LOSSES: Final = 2
-#: All traces of a function together may take so many times what one may, as long as no residual has won against the function itself.
+#: Limit for all traces of a function together, in multiples of the limit of one trace, as long as no residual has been faster than the function itself.
 UNPAID: Final = 1.0
 
 
 class TraceTime:
-    """Seconds of work of which nothing came (lost), and those that residuals have taken to make of which none has won yet (unpaid).
+    """Seconds of tracing without a usable residual (lost), and seconds spent on residuals of which none has been faster than the function yet
+    (unpaid).
 
-    limit: how many seconds one trace may take, as the options in force say.
+    limit: the number of seconds that one trace may take according to the options in force.
     """
 
     __slots__ = ("_lost", "_unpaid")
@@ -25,22 +27,24 @@ class TraceTime:
         self._lost = self._unpaid = 0.0
 
     def left(self, limit: float) -> float:
-        """How many seconds the next trace may take."""
+        """Return the number of seconds that the next trace may take."""
         if self._lost > FURTHER * limit:
             return FURTHER * limit if self._lost < LOSSES * limit else 0.0
         return max(UNPAID * limit - self._unpaid, FURTHER * limit)
 
     def why(self, limit: float) -> str:
-        """Why these are less than limit, in words that follow "tracing it"; empty, if nothing was lost."""
+        """Return the reason why the time left is less than `limit`, as words that follow "tracing it", or an empty string if no time was lost."""
         return f"for other arguments took longer than {limit:g} s of work" if self._lost > FURTHER * limit else ""
 
     def spent(self, seconds: float, in_vain: bool, contested: bool) -> None:
-        """A trace has taken so long; contested: its residual is held against the function itself."""
+        """Record that a trace has taken `seconds`. in_vain: it gave no usable residual; contested: its residual is compared with the function
+        itself.
+        """
         if in_vain:
             self._lost += seconds
         elif contested:
             self._unpaid += seconds
 
     def paid(self) -> None:
-        """A residual has won."""
+        """Record that a residual has been faster than the function: no time is unpaid any more."""
         self._unpaid = 0.0

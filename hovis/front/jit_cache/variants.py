@@ -1,4 +1,4 @@
-"""A residual that is kept: what it is valid for, and how it is called."""
+"""Cached residuals: their guards, and how they are called."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ own_code.leave_as_calls(__file__)
 
 
 class Variant:
-    """One residual, what it is valid for, and how to call it."""
+    """One residual with its key, its guards, and the way to call it."""
 
     __slots__ = ("call", "contest", "holds", "key", "picks", "plain", "told", "trace")
     contest: Any
@@ -24,24 +24,24 @@ class Variant:
         self.told = ""
         self.call: Callable[..., Any] = self.initial()
         self.holds = compile_guards(traced.guards)
-        #: the unknown arguments, by position or name; None: the original is called as it was
+        #: the unknown arguments, by position or name; None: the call is passed to the original unchanged
         self.picks: list[int | str] | None = [k if type(k) is int and k < count else name for k, name in traced.signature.names()]
         if traced.fallback or not all(type(pick) is int or pick in names for pick in self.picks):
             self.call, self.picks = original, None
-        #: all arguments are passed on as they are
+        #: are all arguments passed on unchanged?
         self.plain = not names and self.picks in (None, list(range(count)))
 
     @property
     def in_vain(self) -> bool:
-        """Has nothing come of it?"""
+        """Has the trace left the whole function as a call of the original?"""
         return self.trace.fallback
 
     def initial(self) -> Callable[..., Any]:
-        """The function of the unknown arguments that is called to begin with."""
+        """Return the function of the unknown arguments that is called at first."""
         return self.trace.by_position()
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the residual with the unknown ones of these arguments."""
+        """Call the residual with those of the arguments that are unknown."""
         if self.plain:
             return self.call(*args)
         if self.picks is None:
@@ -49,5 +49,5 @@ class Variant:
         return self.call(*self.picked(args, kwargs))
 
     def picked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """The unknown ones of these arguments."""
+        """Return those of the arguments that are unknown."""
         return [args[pick] if isinstance(pick, int) else kwargs[pick] for pick in self.picks or ()]

@@ -1,1 +1,1 @@
-"""Functions with rules of their own: primitives, and what their calls are in a trace."""
+"""Functions with rules of their own (kernels): primitives, and the form of their calls in a trace."""

@@ -1,4 +1,4 @@
-"""What calls of functions with rules of their own are in a trace: one op each, until nothing is differentiated any more."""
+"""Calls of functions with rules of their own (kernels) in a trace: each is one op, until nothing is differentiated any more."""
 
 import functools
 from typing import Any, Final
@@ -23,12 +23,12 @@ from hovis.transforms import rule_tracing
 def _whole(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
     kernel, given = m.resolve(args[0]), m.obj(args[1], "tuple")
     if isinstance(kernel, Known) and is_a(kernel.value, Kept) and given is None:
-        # what it looks at changes too often: all that is known of it is what it is given
+        # the environment that the kernel reads changes too often: nothing is known of the call except its arguments
         made = getattr(args[1], "value", None)
         if isinstance(made, Op) and made.callee is make_tuple:
             return opaque(m, kernel.value, [Known(a.value) if isinstance(a, Const) else Dyn(a, _type(a), None) for a in made.args])
     if not isinstance(kernel, Known) or given is None:
-        # its rule is not to be lost: what is opaque has no derivative
+        # leave an opaque call, which has no derivative, so that the body is not differentiated in place of the rule
         return opaque(m, whole, args)
     held: Any = kernel.value
     _rely(m, held)
@@ -63,13 +63,13 @@ def _whole(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
 
 
 def _rely(m: Machine, kernel: Any) -> None:
-    """What is traced relies on the rules that the user has given to a kernel."""
+    """Guard the trace on the rules that the user has given to a kernel."""
     if isinstance(kernel, Custom | Kept):
         m.environment.guard("slot", kernel, "said", kernel.said)
 
 
 def _of_tuples(found: list[Operand]) -> AbstractValue | None:
-    """The type of tuples of one length, one of which is given; None if these are not."""
+    """Return the join of the types of the results `found` if all are tuples of one length, else None."""
     tuples = [value.args for value in found if isinstance(value, Op) and value.callee is make_tuple]
     if len(tuples) != len(found) or len(set(map(len, tuples))) != 1:
         return None
@@ -77,7 +77,7 @@ def _of_tuples(found: list[Operand]) -> AbstractValue | None:
 
 
 def _known_of(m: Machine, value: Any) -> Operand:
-    """A constant, or what is known of an unknown value, its shape above all."""
+    """Return a constant, or for an unknown value a parameter of its type and dimensions."""
     value = m.resolve(value)
     if not isinstance(value, Dyn):
         return m.operand(value)
@@ -118,7 +118,7 @@ def _layout(m: Machine, custom: Any, told: Any, leaves: Any) -> tuple[Laid, Any,
 
 
 def _gives_leaves(function: Function) -> bool:
-    """Is what a Function gives a number or an array, or a tuple of these?"""
+    """Does the Function return a number or an array, or a tuple of these?"""
     ends = [block.terminator.value for block in function.blocks if isinstance(block.terminator, Return)]
     parts = [part for end in ends for part in (end.args if isinstance(end, Op) and end.callee is make_tuple else (end,))]
     return not any(isinstance(part, Op) and part.callee in _MAKERS for part in parts)
@@ -128,7 +128,7 @@ _MAKERS: Final = frozenset({make_tuple, make_list, make_dict, make_object, tuple
 
 
 def _constant(m: Machine, value: Any) -> Any:
-    """What is made of tuples and constants alone; ValueError, if there is more."""
+    """Return the constant that `value` is, where tuples of constants are constants; ValueError if it holds anything else."""
     value = m.resolve(value)
     if isinstance(value, Known):
         return value.value
@@ -139,7 +139,9 @@ def _constant(m: Machine, value: Any) -> Any:
 
 
 def expanded(function: Function) -> None:
-    """Nothing is differentiated any more: the calls of kernels are what these do, in function and in what it calls."""
+    """Replace the calls of kernels in `function`, and in the Functions that it calls, by the bodies of the kernels: nothing is differentiated
+    any more.
+    """
     for one in callees(function):
         for block in list(one.blocks):
             end = block.terminator
@@ -151,12 +153,12 @@ def expanded(function: Function) -> None:
 
 
 def _dissolves(op: Op) -> bool:
-    """Is it what it does, once nothing is differentiated any more?"""
+    """Is the op a call of a kernel that is replaced by its body once nothing is differentiated any more?"""
     return isinstance(op.callee, Kernel) and not isinstance(op.callee, Kept)
 
 
 def _of_type(body: Function, kind: AbstractValue) -> Function:
-    """A Function that gives tuples, of whose parts a call of it tells."""
+    """Return a copy of `body`, whose results are tuples, that returns tuples of the type `kind`; `body` itself if not all results are tuples."""
     made = copy(body)
     ends = [block.terminator.value for block in made.blocks if isinstance(block.terminator, Return)]
     tuples = [end for end in ends if isinstance(end, Op) and end.callee is make_tuple]

@@ -1,4 +1,4 @@
-"""``hovis.primitive``: functions that stay calls in traces, with what transforms and compilers make of them."""
+"""``hovis.primitive``: functions that stay calls in traces, with rules for transforms and compilers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,15 +18,16 @@ from hovis.library.tables.lowerings import LOWERINGS
 
 
 class Kept(Kernel):
-    """See :func:`primitive`.  What is said of one goes into the tables that NumPy's functions are in."""
+    """See :func:`primitive`. The rules of a primitive go into the same tables as those of NumPy's functions."""
 
     __slots__ = ()
 
     def defresult(self, result: TypeRule, dims: Callable[..., Any] | None = None, alone: bool = True) -> TypeRule:
-        """``result(*types)`` gives the type of the result from those of the arguments; ``dims`` as in ``hovis.Primitive``, or ints.
+        """Set the type rule: ``result(*types)`` returns the type of the result from those of the arguments; ``dims`` as in ``hovis.Primitive``,
+        or ints.
 
-        alone: it is a function of its arguments alone, which may be called at any time, and any number of times; else it may do
-        anything besides, and is called in its turn, once.
+        alone: the result depends only on the arguments and there are no side effects, so the function may be called at any time and any number of
+        times; else it may have any side effects, and is called once, in program order.
         """
 
         self.says("defresult", result, dims, alone)
@@ -42,31 +43,41 @@ class Kept(Kernel):
         return result
 
     def defelementwise(self, *partials: Any) -> None:
-        """It is done to each element by itself, and has these partial derivatives: ``partial(y, *args)``, y the result, or a number."""
+        """Declare that the function acts on each element separately, and has these partial derivatives: ``partial(y, *args)``, y the result, or
+        a number.
+        """
         self.says("defelementwise", *partials)
         for one in {self, self.placed}:
             elementwise(one, *partials)
             by(each_element, one)
 
     def defvjp(self, *pulls: Any) -> None:
-        """A function for each argument, from the cotangent of the result to its own: ``pull(g, y, *args)``."""
+        """Set the reverse-mode rules: a function for each argument, from the cotangent of the result to that of the argument: ``pull(g, y,
+        *args)``.
+        """
         self.says("defvjp", *pulls)
         for one in {self, self.placed}:
             pull(one, *pulls)
 
     def defjvp(self, *pushes: Any) -> None:
-        """A function for each argument, from its tangent to that of the result: ``push(t, y, *args)``."""
+        """Set the forward-mode rules: a function for each argument, from the tangent of the argument to that of the result: ``push(t, y,
+        *args)``.
+        """
         self.says("defjvp", *pushes)
         for one in {self, self.placed}:
             push(one, *pushes)
 
     def defbatch(self, rule: Callable[..., Any]) -> Callable[..., Any]:
-        """``rule(lanes, which, *args)`` gives the results of all lanes, along axis 0; of which arguments there are lanes, ``which`` says."""
+        """Set the batching rule: ``rule(lanes, which, *args)`` returns the results of all lanes, along axis 0; ``which`` says which arguments
+        have lanes.
+        """
         self.says("defbatch", rule)
         return batched(*{self, self.placed})(rule)
 
     def deflowering(self, written: Callable[..., Any]) -> Callable[..., Any]:
-        """What is compiled in its place by ``hovis_xla``: NumPy that says the same.  Without one the program calls the function itself."""
+        """Set the code that ``hovis_xla`` compiles in its place: NumPy code with the same meaning. Without it the program calls the function
+        itself.
+        """
         self.says("deflowering", written)
         LOWERINGS[self] = LOWERINGS[self.placed] = written
         return written
@@ -77,8 +88,8 @@ def primitive(fn: Any = None, result: TypeRule | None = None, **options: Any) ->
 
     fn   a callable of numbers and arrays, which its rules get by position; SpecError for anything else
 
-    What it gives is found by tracing it, unless ``defresult`` says so; ``defelementwise``, ``defvjp``, ``defjvp``,
-    ``defbatch`` and ``deflowering`` of what comes out say what transforms and compilers make of it.  Where a rule is missing
+    The type of its result is found by tracing fn, unless ``defresult`` gives it.  The methods ``defelementwise``, ``defvjp``, ``defjvp``,
+    ``defbatch`` and ``deflowering`` of the returned function set the rules for transforms and compilers.  Without a rule,
     derivatives raise DerivativeError, and ``vmap`` calls it for one lane after the other.
 
     >>> from hovis import Float, grad, trace
@@ -90,7 +101,7 @@ def primitive(fn: Any = None, result: TypeRule | None = None, **options: Any) ->
     >>> trace(lambda x: square(x) + 1.0, Float).ops[0].callee is square
     True
 
-    ``primitive(fn, result, …)`` leaves fn as it is, and gives a Library of that one row, to be put in front of others.
+    ``primitive(fn, result, …)`` leaves fn unchanged, and returns a Library with this single row, to be put in front of others.
     """
     if result is not None:
         return core.primitive(fn, result, **options)

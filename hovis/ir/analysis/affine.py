@@ -1,4 +1,4 @@
-"""What integers of a program differ by, where that is a known number: of ``i`` and ``i + 3``."""
+"""Affine forms of integers, and differences between integers that are constants, as between ``i`` and ``i + 3``."""
 
 import operator
 from collections.abc import Callable
@@ -7,24 +7,24 @@ from typing import Any, Final
 from hovis.ir.model import Op
 from hovis.lattice import Const, Type
 
-#: As deep an expression is looked into.
+#: Maximal depth to which an expression is analyzed.
 DEPTH: Final = 12
 
-#: A sum of values, each so many times, and a number.
+#: An affine sum: the coefficient of each value, and the constant.
 Form = tuple[dict[Any, int], int]
 
-#: What a value is made of: ``("constant", n)``, ``("add", a, b)`` and so ``subtract`` and ``multiply``, ``("negate", a)``; None: it stands for itself.
+#: Decomposes a value: ``("constant", n)``, ``("add", a, b)``, likewise ``subtract`` and ``multiply``, ``("negate", a)``; None: it stands for itself.
 Reader = Callable[[Any], "tuple[Any, ...] | None"]
 
 
 def difference(a: Any, b: Any, read: Reader) -> int | None:
-    """a - b, if that is known."""
+    """Return a - b, or None if it is unknown."""
     (x, c), (y, d) = form(a, read), form(b, read)
     return c - d if x == y else None
 
 
 def form(value: Any, read: Reader, depth: int = DEPTH) -> Form:
-    """An integer as a sum."""
+    """Return an integer as an affine sum: values with coefficients, and a constant."""
     made = read(value) if depth else None
     if made is None:
         return {value: 1}, 0
@@ -53,7 +53,7 @@ _NAMES: Final[dict[Any, str]] = {operator.add: "add", operator.sub: "subtract", 
 
 
 def of_op(value: Any) -> tuple[Any, ...] | None:
-    """What an int of a Function is made of."""
+    """Return the operation and operands that an int of a Function is computed from (see `Reader`), or None if it stands for itself."""
     if isinstance(value, Const):
         return ("constant", value.value) if type(value.value) is int else None
     if not isinstance(value, Op) or value.callee not in _NAMES or value.kwargs:

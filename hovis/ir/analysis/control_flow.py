@@ -1,6 +1,6 @@
-"""What can be asked about a Function: who jumps where, what dominates what, loops, uses, liveness.
+"""Control flow and data flow of a Function: predecessors, dominators, loops, uses, liveness.
 
-Every answer is computed afresh in (near) linear time; nothing is cached on the Function.
+Every result is recomputed in (near) linear time; nothing is cached on the Function.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ Incoming = dict[Block, list[tuple[Block, Edge]]]
 
 
 def predecessors(function: Function) -> Incoming:
-    """For each block the edges that lead to it, each with the block that it leaves."""
+    """Return for each block the edges that lead to it, each with the block that it leaves."""
     found: Incoming = {block: [] for block in function.blocks}
     for block in function.blocks:
         for edge in edges(block.terminator):
@@ -21,14 +21,14 @@ def predecessors(function: Function) -> Incoming:
 
 
 def successors(block: Block) -> list[Block]:
-    """Where a block may go on, the likely one first."""
+    """Return the successors of a block, the likely one first."""
     return [edge.block for edge in edges(block.terminator)]
 
 
 def reverse_postorder(entry: Block, follow: Callable[[Block], list[Block]] = successors) -> list[Block]:
-    """The reachable blocks, each before those it leads to (but for loops).
+    """Return the reachable blocks, each before its successors (except along back edges).
 
-    Of two successors the one that ``follow`` lists first comes first, if neither leads to the other.
+    Of two successors of a block, the one that ``follow`` lists first comes first, if neither can reach the other.
     """
     order: list[Block] = []
     seen = {entry}
@@ -51,7 +51,7 @@ def reverse_postorder(entry: Block, follow: Callable[[Block], list[Block]] = suc
 
 
 class Dominators:
-    """Which block has to be passed on every way to another (Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm)."""
+    """The dominator tree of a Function (Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm)."""
 
     def __init__(self, function: Function) -> None:
         self.order = reverse_postorder(function.blocks[0])
@@ -90,7 +90,7 @@ class Dominators:
         return a
 
     def _intervals(self) -> tuple[list[int], list[int]]:
-        """The times at which a walk through the tree of dominators enters and leaves each block."""
+        """Return the times at which a walk of the dominator tree enters and leaves each block."""
         first, last = [0] * len(self.order), [0] * len(self.order)
         clock = 0
         stack = [(0, False)]
@@ -106,20 +106,20 @@ class Dominators:
         return first, last
 
     def __contains__(self, block: Block) -> bool:
-        """Can block be reached?"""
+        """Is block reachable?"""
         return block in self.number
 
     def dominates(self, a: Block, b: Block) -> bool:
-        """Does every way to b pass a?  (Every block dominates itself.)"""
+        """Does every path to b pass through a? (Every block dominates itself.)"""
         i, j = self.number[a], self.number[b]
         return self._first[i] <= self._first[j] and self._last[j] <= self._last[i]
 
     def entered(self, block: Block) -> int:
-        """When a walk through the tree of dominators comes to a block: before it comes to those that this one dominates."""
+        """Return the time at which a walk of the dominator tree enters a block; it enters the blocks that this one dominates later."""
         return self._first[self.number[block]]
 
     def tree(self) -> Iterator[tuple[Block, bool]]:
-        """A walk through the tree: each block when it is entered (True) and when it is left (False)."""
+        """Walk the dominator tree: yield each block when it is entered (True) and when it is left (False)."""
         stack = [(0, False)]
         while stack:
             k, done = stack.pop()
@@ -153,7 +153,7 @@ class Loops:
 
 
 def natural_loops(function: Function, dominators: Dominators | None = None) -> Loops:
-    """All natural loops; ``reducible`` is False if there is another kind of cycle as well."""
+    """Find all natural loops; ``reducible`` is False if there is another kind of cycle as well."""
     dom = dominators or Dominators(function)
     incoming = predecessors(function)
     innermost: dict[Block, Loop] = {}
@@ -181,7 +181,9 @@ def _around(loop: Loop) -> Iterator[Loop]:
 
 
 def _collect(loop: Loop, incoming: Incoming, innermost: dict[Block, Loop], dom: Dominators) -> None:
-    """Walk backwards from the latches to the header; loops found earlier are inside and are stepped over."""
+    """Collect the blocks of a loop by walking backwards from its latches to its header; loops found earlier are nested in it and are stepped
+    over.
+    """
     todo = [*loop.latches]
     innermost.setdefault(loop.header, loop)
     while todo:
@@ -206,7 +208,7 @@ def _collect(loop: Loop, incoming: Incoming, innermost: dict[Block, Loop], dom: 
 
 
 def terminator_operands(terminator: Terminator) -> Iterator[Operand]:
-    """The operands of a terminator: its own, and what its edges carry (the op of an Invoke has its own)."""
+    """Yield the operands of a terminator: its own, and the arguments of its edges (but not the operands of the op of an Invoke)."""
     match terminator:
         case Branch():
             yield terminator.cond
@@ -217,14 +219,14 @@ def terminator_operands(terminator: Terminator) -> Iterator[Operand]:
 
 
 def operands(block: Block) -> Iterator[Operand]:
-    """All operands in a block, in the order of the text; dimensions are not among them."""
+    """Yield all operands in a block, in the order of the text; dimensions are not included."""
     for op in block.all_ops():
         yield from op.operands()
     yield from terminator_operands(block.terminator)
 
 
 def uses(function: Function) -> dict[Value, int]:
-    """How often each value is used (dimensions do not count); what is not used is not in it."""
+    """Count the uses of each value (dimensions do not count); unused values are left out."""
     found: dict[Value, int] = {}
     for block in function.blocks:
         for operand in operands(block):
@@ -234,7 +236,7 @@ def uses(function: Function) -> dict[Value, int]:
 
 
 def liveness(function: Function) -> dict[Block, set[Value]]:
-    """The values from outside that each block, or what comes behind it, still needs; its own params are not among them."""
+    """Return the live-in values of each block: values from outside that it, or a block after it, still uses. Its own params are not included."""
     needs: dict[Block, set[Value]] = {}
     gives: dict[Block, set[Value]] = {}
     for block in function.blocks:

@@ -1,4 +1,4 @@
-"""How long values live: what is needed behind each block and after each op of a Function and of those that it calls."""
+"""Live ranges of values in a Function and in the Functions that it calls: the values live at each block, and the last uses by each op."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from hovis.ir.model import Block, Function, Invoke, Op, Param, Value, callees, e
 from hovis.ir.operations import slot_of
 from hovis.lattice import AbstractValue, Array, Bottom, Const, Type, Union
 
-#: Flags of classes that Python code has made, and of those whose instances hold others (Py_TPFLAGS_HEAPTYPE, Py_TPFLAGS_HAVE_GC).
+#: Flags of classes that Python code defines, and of classes whose instances may refer to other objects (Py_TPFLAGS_HEAPTYPE, Py_TPFLAGS_HAVE_GC).
 _HOLDING = 1 << 9 | 1 << 14
-#: Whose classes hold nothing if they say so: numbers, text, and scalars of arrays.
+#: Modules whose classes have correct flags: instances of a class without these flags hold no other objects (numbers, text, and array scalars).
 _HONEST = frozenset({"builtins", "numpy"})
-#: Classes whose instances hold nothing, and are objects for all that, and no values: they can be told from others.
+#: Classes whose instances hold no other objects, but have an identity that a program can observe.
 _OBJECTS = frozenset({object, range, bytearray, type(iter(range(0))), type(iter(range(1 << 99)))})
 
 
 def may_end_visibly(type: AbstractValue) -> bool:
-    """May a value of this type, or something that only it holds, have a finalizer?"""
+    """May a value of this type, or an object that only it holds, have a finalizer?"""
     if isinstance(type, Union):
         return any(map(may_end_visibly, type.members))
     if isinstance(type, Array):
@@ -33,15 +33,16 @@ def may_end_visibly(type: AbstractValue) -> bool:
 
 
 def is_object(type: AbstractValue) -> bool:
-    """May it show which object a value of this type is, or that it has ended?"""
+    """Can a program observe the identity of a value of this type, or the end of its lifetime?"""
     return may_end_visibly(type) or (isinstance(type, Type) and type.cls in _OBJECTS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lives:
-    """
-    needed   for each block: the values from outside that it, or what comes behind it, still needs
-    last     for each block and each of its ops: the values that the op uses last
+    """Liveness facts of a Function and of the Functions that it calls.
+
+    needed   for each block: its live-in values, which it or a later block still uses
+    last     for each block and each of its ops: the values whose last use is the op
     joins    for each block: do several edges lead to it?
     """
 
@@ -51,7 +52,7 @@ class Lives:
 
 
 def lives(function: Function) -> Lives:
-    """What is to be known of function, and of all residual functions that it reaches, before they run."""
+    """Compute the liveness facts of function, and of all residual functions that it reaches."""
     needed: dict[Block, tuple[Value, ...]] = {}
     last: dict[Block, tuple[tuple[Value, ...], ...]] = {}
     joins: dict[Block, bool] = {}
@@ -66,7 +67,7 @@ def lives(function: Function) -> Lives:
 
 
 def last_uses(block: Block, needs: Mapping[Block, set[Value]]) -> list[tuple[Value, ...]]:
-    """What dies with each op of block."""
+    """Return for each op of block the values that are dead after it: those that it uses last, and its result if that is unused."""
     later: set[Any] = set(terminator_operands(block.terminator))
     if isinstance(block.terminator, Invoke):
         later |= set(block.terminator.op.operands())

@@ -1,4 +1,4 @@
-"""Strongly connected components of a graph that a function tells: loops of blocks, groups of values that are made of each other."""
+"""Strongly connected components of a graph given by a successor function: loops of blocks, groups of values that depend on each other."""
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -13,7 +13,7 @@ _N = TypeVar("_N", bound=Hashable)
 def components(nodes: Iterable[_N], following: Callable[[_N], Iterable[_N]]) -> Iterator[list[_N]]:
     """Find the strongly connected components among nodes, each after those that it leads to.
 
-    following   what a node leads to; what is not among nodes does not count
+    following   returns the successors of a node; successors that are not among nodes are ignored
 
     Gabow's algorithm, without recursion (Path-based depth-first search for strong and biconnected components, 2000).
 
@@ -22,7 +22,7 @@ def components(nodes: Iterable[_N], following: Callable[[_N], Iterable[_N]]) -> 
     [[4], [2, 3], [1]]
     """
     among = dict.fromkeys(nodes)
-    #: where nodes are in the path that is followed, and where in it the components begin that are not closed yet
+    #: the position of each node in the current path, and the positions in it at which the components begin that are not complete yet
     at: dict[_N, float] = {}
     path: list[_N] = []
     begins: list[int] = []
@@ -57,7 +57,7 @@ def components(nodes: Iterable[_N], following: Callable[[_N], Iterable[_N]]) -> 
 
 
 def entries_of_a_cycle(function: Function) -> list[Block]:
-    """The blocks by which an outermost cycle is entered that has several of them; none if control flow is reducible."""
+    """Return the entry blocks of an outermost cycle that has several; an empty list if control flow is reducible."""
     incoming = predecessors(function)
     todo = [function.blocks]
     while todo:

@@ -1,7 +1,7 @@
 """The callables of the IR that Python itself has no name for.
 
-Each is an ordinary function whose body *is* its meaning: ``evaluate`` calls it, the assembler may know a shorter
-instruction sequence.  They print by their bare name.
+Each is an ordinary function whose body defines its meaning: ``evaluate`` calls it, and the assembler may know a shorter
+sequence of instructions for it.  They are printed by their name, without a module.
 """
 
 from hovis.ir.operations.building import (

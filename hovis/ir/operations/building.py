@@ -1,4 +1,4 @@
-"""Making objects, and filling containers."""
+"""Operations that create objects and fill containers."""
 
 import functools
 import types
@@ -39,7 +39,9 @@ def make_object(cls: type, names: tuple[str, ...], *values: object) -> object:
 
 
 def make_stored(cls: type, names: tuple[str, ...], held: Any, *values: object) -> object:
-    """An instance of a subclass of a builtin class with this in it and these attributes, made without running any code of the class."""
+    """An instance of cls, a subclass of a builtin class, with the contents of held and these attributes, made without running any code of the
+    class.
+    """
     base = type(held)
     instance: Any = base.__new__(cls, held)
     if base is list or base is dict:
@@ -64,7 +66,7 @@ def make_function(
     annotations: object,
     *cells: types.CellType,
 ) -> types.FunctionType:
-    """What MAKE_FUNCTION makes (CPython: Python/bytecodes.c)."""
+    """The function that MAKE_FUNCTION makes (CPython: Python/bytecodes.c)."""
     made = types.FunctionType(code, namespace, name, defaults, cells or None)
     made.__qualname__ = qualname
     if kwdefaults:
@@ -77,34 +79,34 @@ def make_function(
 
 
 def is_plain(value: object) -> bool:
-    """Is value, as an attribute of a class, just a value: has its class none of the methods of a descriptor?"""
+    """Is value, as an attribute of a class, a plain value: does its class define no descriptor method?"""
     return not any(name in base.__dict__ for base in type(value).__mro__ for name in ("__get__", "__set__", "__delete__", "__set_name__"))
 
 
 def make_class(meta: type, name: str, bases: tuple[type, ...], names: tuple[str, ...], *values: object) -> type:
-    """The class that a class statement makes of what its body has left in the namespace."""
+    """The class that a class statement makes from the namespace that its body has filled."""
     made: type = meta(name, bases, dict(zip(names, values, strict=True)))
     return made
 
 
 class _Quiet:
-    """The first base of a class while it is made: it keeps ``__init_subclass__`` of the others from being called."""
+    """A temporary first base of a class under construction: it prevents the call of ``__init_subclass__`` of the other bases."""
 
     def __init_subclass__(cls, **_: object) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class _QuietSlots:
-    """The same for classes whose instances have no dictionary."""
+    """`_Quiet` for classes whose instances have no dictionary."""
 
     __slots__ = ()
 
     def __init_subclass__(cls, **_: object) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 def make_class_quietly(meta: type, name: str, bases: tuple[type, ...], names: tuple[str, ...], *values: object) -> type:
-    """The same without ``__init_subclass__``, which has been called."""
+    """`make_class` without the call of ``__init_subclass__``, which has already been made."""
     first: type = _Quiet if any(base.__dictoffset__ for base in bases) else _QuietSlots
     made: type = meta(name, (first, *bases), dict(zip(names, values, strict=True)))
     made.__bases__ = bases
@@ -112,7 +114,7 @@ def make_class_quietly(meta: type, name: str, bases: tuple[type, ...], names: tu
 
 
 def finish_class(meta: type, name: str, bases: tuple[type, ...], namespace: dict[str, Any], cell: types.CellType | None, named: dict[str, Any]) -> type:
-    """What ``__build_class__`` does when the body has run, for a class of plain bases."""
+    """The part of ``__build_class__`` after the body has run, for a class of plain bases."""
     made: type = meta(name, bases, namespace, **named)
     if cell is not None and cell_get(cell, "__class__", True) is not made:
         raise TypeError(f"__class__ set to {cell.cell_contents!r} defining {name!r} as {made!r}")
@@ -125,25 +127,25 @@ def bind(function: Callable[..., object], instance: object) -> types.MethodType:
 
 
 def make_key(compare: Callable[[Any, Any], Any], value: object) -> object:
-    """``functools.cmp_to_key(compare)``; a key that this makes, if value is given (it is not END)."""
+    """``functools.cmp_to_key(compare)``, or, if value is given (it is not END), the key that this makes of it."""
     made = functools.cmp_to_key(compare)
     return made if value is END else made(value)
 
 
 def list_extend(items: list[object], iterable: Iterable[object]) -> None:
-    """LIST_EXTEND: ``[*iterable]``, whose complaint differs from that of ``list.extend``."""
+    """LIST_EXTEND: ``[*iterable]``, whose error message differs from that of ``list.extend``."""
     if not hasattr(type(iterable), "__iter__") and not hasattr(type(iterable), "__getitem__"):
         raise TypeError(f"Value after * must be an iterable, not {type_name(iterable)}")
     items.extend(iterable)
 
 
 def arrange(keys: list[Any], items: list[object], reverse: bool) -> list[object]:
-    """The items in the order of their keys: what ``sorted(items, key=…)`` gives where keys are what key gave."""
+    """The items in the order of their keys: the result of ``sorted(items, key=…)`` where keys are the results of the key function."""
     return [items[k] for k in sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)]
 
 
 def dict_merge(target: dict[object, object], mapping: Any, function: Any) -> None:
-    """DICT_MERGE: ``f(**mapping)``, which refuses a key twice."""
+    """DICT_MERGE: ``f(**mapping)``, which raises TypeError for a key that is given twice."""
     for key in mapping.keys() if hasattr(mapping, "keys") else _not_a_mapping(function, mapping):
         if key in target:
             raise TypeError(f"{_called(function)} got multiple values for keyword argument {key!r}")

@@ -1,4 +1,4 @@
-"""Calls, the special methods that protocols look up, and what an instance itself has."""
+"""Calls, lookup of special methods for protocols, and attributes of the instance itself."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
@@ -15,7 +15,7 @@ def apply_positional(function: Callable[..., object], args: Iterable[object]) ->
 
 
 def apply_all(function: Any, star: Iterable[object], double: Mapping[str, object] | None, names: tuple[str, ...], *values: object) -> object:
-    """``function(*values, *star, **named, **double)``, the last of the values being named."""
+    """``function(*values, *star, **named, **double)``, where the last values are passed by the keywords in names."""
     count = len(values) - len(names)
     named = dict(zip(names, values[count:], strict=True))
     return function(*values[:count], *star, **named, **(double or {}))
@@ -45,7 +45,7 @@ def context_exit(manager: object) -> object:
 
 
 def lacks(instance: object, name: str, cls: type) -> bool:
-    """Is the instance still of this class, and has itself nothing by that name, which the class may have?"""
+    """Is the instance still of this class, and does it have no attribute of that name itself? (The class may have one.)"""
     if type(instance) is not cls:
         return False
     if any(name in base.__dict__ for base in cls.__mro__):
@@ -58,9 +58,9 @@ def lacks(instance: object, name: str, cls: type) -> bool:
 
 
 def is_method_of(cls: type, instance: object, name: str) -> bool:
-    """Is the instance still of this class, and hides no attribute of its own the method that the class has by that name?
+    """Is the instance still of this class, and does no attribute of its own hide the method of that name in the class?
 
-    A method is bound anew each time that it is read.
+    A method is bound again each time that it is read.
     """
     return type(instance) is cls and getattr(instance, name, None) is not getattr(instance, name, None)
 
@@ -69,12 +69,12 @@ _attribute: Final = object.__getattribute__
 
 
 def keeps(instance: object, cls: type) -> bool:
-    """Is an instance that others have seen still of this class?"""
+    """Is an instance that other code has seen still of this class?"""
     return type(instance) is cls
 
 
 def inherits(value: object, cls: type) -> bool:
-    """Is cls the class of value or one above it, whatever these say of themselves (PyObject_TypeCheck)?"""
+    """Is cls the class of value or one of its base classes, whatever these claim (PyObject_TypeCheck)?"""
     return cls in type(value).__mro__
 
 
@@ -95,5 +95,5 @@ def type_name(value: object) -> str:
 
 
 def own_attribute(instance: object, name: str) -> object:
-    """What the instance itself has by that name, which its class does not have."""
+    """The attribute of that name of the instance itself, which its class does not have."""
     return _attribute(instance, name)

@@ -1,4 +1,4 @@
-"""What a special method gave, as the number or the text that it has to be."""
+"""Conversions of the result of a special method to the number or the string that it has to be."""
 
 import operator
 import sys
@@ -6,25 +6,25 @@ from typing import Any
 
 
 class _Answer:
-    """Gives a result by a special method, so that CPython can say what it thinks of it."""
+    """An object whose special method returns a given result, so that CPython checks the result itself."""
 
     def __init__(self, name: str, result: object) -> None:
         self.made = type("object", (), {name: lambda _: result})()
 
 
 def converted(result: Any, name: str) -> int:
-    """An int that ``__int__`` or ``__index__`` gave, if it is one (PyNumber_Long, PyNumber_Index)."""
+    """The int that ``__int__`` or ``__index__`` returned; CPython's error if it is no int (PyNumber_Long, PyNumber_Index)."""
     made: Any = _Answer(name, result).made
     return int(made) if name == "__int__" else operator.index(made)
 
 
 def converted_to_float(result: Any, name: str) -> float:
-    """A float that ``__float__`` gave, if it is one (PyNumber_Float)."""
+    """The float that ``__float__`` returned; CPython's error if it is no float (PyNumber_Float)."""
     return float(type(name, (), {"__float__": lambda _: result})())
 
 
 def converted_to_hash(result: Any) -> int:
-    """An int that ``__hash__`` gave, if it is one (slot_tp_hash)."""
+    """The hash for the int that ``__hash__`` returned; CPython's error if it is no int (slot_tp_hash)."""
     if type(result) is int and -sys.maxsize <= result <= sys.maxsize:
         return -2 if result == -1 else result
     return hash(_Answer("__hash__", result).made)
@@ -36,5 +36,5 @@ def format_value(value: object, spec: str = "") -> str:
 
 
 def join_strings(*parts: str) -> str:
-    """BUILD_STRING: of instances of str."""
+    """BUILD_STRING, for instances of str."""
     return "".join(parts)

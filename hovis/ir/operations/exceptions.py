@@ -1,4 +1,4 @@
-"""Exceptions: made, raised, handled, told apart; groups of them; warnings."""
+"""Exceptions: creating, raising, handling and matching them; exception groups; warnings."""
 
 import operator
 import sys
@@ -28,30 +28,30 @@ def make_exception(cls: Any, args: tuple[object, ...], names: tuple[str, ...] = 
 
 
 def poll() -> None:
-    """Call the handlers of signals that are due, which may raise whatever they like.
+    """Call the handlers of pending signals, which may raise any exception.
 
-    It ends each round of a loop that lies in a try statement.  CPython does it where a loop jumps back, so it is no call in a residual,
-    but the jump of a loop whose exceptions are caught.
+    It ends each iteration of a loop inside a try statement.  CPython polls where a loop jumps back, so in a residual this is not a call,
+    but the back edge of a loop whose exceptions are caught.
     """
 
 
-#: The classes of what is written in C; and what of it is no call in bytecode.
+#: The classes of callables written in C; and those callables that bytecode runs by other instructions than calls.
 _IN_C: Final = frozenset({types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, type})
 _NO_CALLS: Final = frozenset({*(getattr(operator, name) for name in operator.__all__), iter, next, bool, slice})
 
 
 def looks_for_signals(callee: object) -> bool:
-    """Is it C code, at the end of whose calls CPython looks for signals, so that a handler may raise though the call does not?"""
+    """Is callee C code, after whose calls CPython checks for signals, so that a signal handler may raise even if the call does not?"""
     return type(callee) in _IN_C and callee not in _NO_CALLS
 
 
 def caught_at(exception: BaseException, depth: int) -> BaseException:
-    """exception, caught in an inlined call so deep: its traceback has no entries of the calls around that (yet)."""
+    """exception, caught in an inlined call at this depth: its traceback has no entries for the calls around that (yet)."""
     return exception
 
 
 def passed(exception: BaseException, depth: int) -> BaseException:
-    """exception, that leaves inlined calls for one so deep: its traceback gets the entries of those it passes."""
+    """exception, which leaves inlined calls and reaches one at this depth: its traceback gets the entries of the calls that it passes."""
     return exception
 
 
@@ -62,13 +62,13 @@ def with_cause(exception: BaseException, cause: BaseException | None) -> BaseExc
 
 
 def with_attribute(exception: BaseException, name: str, value: object) -> BaseException:
-    """exception with an attribute set, by no code of its class."""
+    """exception with an attribute set, without running code of its class."""
     BaseException.__setattr__(exception, name, value)
     return exception
 
 
 def with_note(exception: BaseException, note: str) -> BaseException:
-    """exception with one note more."""
+    """exception with one more note."""
     exception.add_note(note)
     return exception
 
@@ -100,7 +100,7 @@ def raise_from(exception: object, cause: object) -> None:
 
 
 def unraisable(exception: BaseException) -> None:
-    """What becomes of an exception out of a finalizer (PyErr_WriteUnraisable)."""
+    """Report an exception that a finalizer raised (PyErr_WriteUnraisable)."""
 
     def finalized() -> Generator[None, None, None]:
         try:
@@ -112,10 +112,10 @@ def unraisable(exception: BaseException) -> None:
 
 
 def stop_iteration_error(exception: BaseException, around: int = 0) -> BaseException:
-    """What leaves a generator: exception, or the RuntimeError that stands for a StopIteration (PEP 479).
+    """The exception that leaves a generator: exception, or the RuntimeError that replaces a StopIteration (PEP 479).
 
-    The first entries of the traceback, so many, are those of the inlined calls around the generator: the RuntimeError
-    passes them, the StopIteration has not.
+    The first ``around`` entries of the traceback are those of the inlined calls around the generator: they move to the traceback of
+    the RuntimeError, because it passes these calls and the StopIteration does not.
     """
     if not isinstance(exception, StopIteration):
         return exception
@@ -144,7 +144,7 @@ def exception_matches(exception: object, classes: Any) -> bool:
 
 
 def group_matches(exception: Any, classes: Any) -> tuple[object, object]:
-    """``except* classes:`` (CHECK_EG_MATCH): what is left of exception, and the group of what matches; None for nothing."""
+    """``except* classes:`` (CHECK_EG_MATCH): the rest of exception, and the group of the exceptions that match; None for either if it is empty."""
     flat = classes if isinstance(classes, tuple) else (classes,)
     if not all(isinstance(cls, type) and issubclass(cls, BaseException) for cls in flat):
         raise TypeError("catching classes that do not inherit from BaseException is not allowed")
@@ -161,7 +161,7 @@ def group_matches(exception: Any, classes: Any) -> tuple[object, object]:
 
 
 def prepare_reraise(original: BaseException, raised: list[BaseException | None]) -> object:
-    """What is to be raised behind the clauses of an ``except*`` (PREP_RERAISE_STAR), None for nothing."""
+    """The exception to raise after the clauses of an ``except*`` (PREP_RERAISE_STAR), or None."""
     if not isinstance(original, BaseExceptionGroup):
         return raised[0] if raised else None
     found = [one for one in raised if one is not None]
@@ -177,7 +177,7 @@ def prepare_reraise(original: BaseException, raised: list[BaseException | None])
 
 
 def _same_metadata(a: BaseException, b: BaseException) -> bool:
-    """Is a part of the group b, raised again?"""
+    """Is a part of the group b, raised again: are traceback, cause, context and notes the same?"""
     if not isinstance(a, BaseExceptionGroup):
         return False
     names = ("__traceback__", "__cause__", "__context__", "__notes__")
@@ -193,12 +193,12 @@ def _leaves(exception: BaseException) -> Iterable[BaseException]:
 
 
 def enter_handler(exception: BaseException) -> None:
-    """From here on exception is being handled (PUSH_EXC_INFO).  Meaning: the interpreter's and the assembler's."""
+    """Begin the handling of exception (PUSH_EXC_INFO). Its meaning is defined by the interpreter and the assembler."""
     raise TypeError("enter_handler has no meaning outside a Function")
 
 
 def leave_handler() -> None:
-    """The end of the handling that the last ``enter_handler`` began (POP_EXCEPT)."""
+    """End the handling that the last ``enter_handler`` began (POP_EXCEPT)."""
     raise TypeError("leave_handler has no meaning outside a Function")
 
 
@@ -208,7 +208,7 @@ def current_exception() -> BaseException | None:
 
 
 def within(exception: BaseException, go_on: Callable[[], Any]) -> Any:
-    """go_on(), while exception is being handled; it is not changed by that, nor is what was handled before."""
+    """go_on(), called while exception is being handled; this changes neither exception nor the exceptions that were being handled before."""
     before = _contexts(exception)
     traceback = exception.__traceback__
     try:
@@ -234,7 +234,7 @@ def reraise(exception: BaseException) -> NoReturn:
 
 
 def _contexts(exception: object) -> list[tuple[BaseException, BaseException | None]]:
-    """What a raise of exception may change: its context, and the chain of what is being handled, where it occurs in it."""
+    """Collect the contexts that a raise of exception may change: its own, and those of the exceptions that are being handled."""
     found = [(exception, exception.__context__)] if isinstance(exception, BaseException) else []
     at, seen = sys.exception(), set()
     while at is not None and id(at) not in seen:
@@ -251,12 +251,12 @@ def _restore(contexts: list[tuple[BaseException, BaseException | None]]) -> None
 
 
 def traceback_of(exception: BaseException) -> types.TracebackType | None:
-    """``exception.__traceback__`` as ``__exit__`` is given it."""
+    """``exception.__traceback__``, as it is passed to ``__exit__``."""
     return exception.__traceback__
 
 
 def warn_at(message: Any, category: Any, source: object, namespace: dict[str, Any], file: str, line: int) -> None:
-    """``warnings.warn`` as from a place in the module with these globals (warnings_warn of Python/_warnings.c)."""
+    """``warnings.warn`` as if called from file and line in the module with these globals (warnings_warn of Python/_warnings.c)."""
     if isinstance(message, Warning):
         category = type(message)
     elif category is None:
@@ -268,7 +268,7 @@ def warn_at(message: Any, category: Any, source: object, namespace: dict[str, An
 
 
 def warn_above(message: Any, category: Any, source: object, level: int) -> None:
-    """``warnings.warn`` as from so many levels above the residual; hovis itself is none of them."""
+    """``warnings.warn`` as if called from level frames above the residual; frames of hovis itself do not count."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and level:
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""Iterators and generators, half-way or from the beginning, and unpacking."""
+"""Iterators and generators, started or not, and unpacking."""
 
 import itertools
 import types
@@ -9,22 +9,24 @@ from hovis.ir.operations.sentinels import END
 
 
 def yield_(value: object) -> object:
-    """YIELD_VALUE, in a Function that is a generator: gives what is sent, raises what is thrown in."""
+    """YIELD_VALUE, in a Function that is a generator: returns the value that is sent, or raises the exception that is thrown in."""
     raise RuntimeError("yield_ is for whoever runs a generator")
 
 
 def yield_from(iterator: Any) -> object:
-    """The whole of a ``yield from``, behind GET_YIELD_FROM_ITER: gives what the iterator returns."""
+    """A whole ``yield from``, after GET_YIELD_FROM_ITER: returns the return value of the iterator."""
     raise RuntimeError("yield_from is for whoever runs a generator")
 
 
 def yield_rest(iterator: Any) -> object:
-    """A ``yield from`` that has begun: yields None, for nobody, and goes on with what is sent or thrown in then."""
+    """A ``yield from`` that has begun: yields None, which nobody receives, and continues with the value that is sent, or the exception that is
+    thrown in.
+    """
     raise RuntimeError("yield_rest is for whoever runs a generator")
 
 
 def going_on(iterator: Any) -> Generator[object, object, object]:
-    """What an iterator gives from now on, behind one None more: a ``yield from`` of this is a yield_rest."""
+    """Yield None, then the remaining items of an iterator: a ``yield from`` of this generator is a yield_rest."""
     item = None
     while True:
         try:
@@ -56,13 +58,13 @@ def yield_from_iter(iterable: Any) -> Iterator[object]:
 
 
 def begun(generator: Generator[object, object, object]) -> Generator[object, object, object]:
-    """A new generator, advanced to where it stands."""
+    """A new generator, advanced to the point where it has to stand."""
     next(generator)
     return generator
 
 
 def ended_generator(name: str, qualname: str, code: types.CodeType | None = None) -> Generator[object, object, object]:
-    """A generator that has come to its end, with these names and the code of such."""
+    """A finished generator with these names and this code (None: some code with these names)."""
     if code is None:
         code = going_on.__code__.replace(co_name=name, co_qualname=qualname)
     function = types.FunctionType(code, {}, name, None, tuple(types.CellType() for _ in code.co_freevars))
@@ -74,17 +76,17 @@ def ended_generator(name: str, qualname: str, code: types.CodeType | None = None
 
 
 def throw_exit(generator: Generator[object, object, object]) -> object:
-    """The half of ``generator.close()`` that may run the generator."""
+    """The part of ``generator.close()`` that may run the generator."""
     return generator.throw(GeneratorExit())
 
 
 def unpack(iterable: Iterable[object], count: int) -> tuple[object, ...]:
-    """Exactly count items, with CPython's own complaint otherwise (UNPACK_SEQUENCE)."""
+    """Exactly count items; CPython's own error if there are more or fewer (UNPACK_SEQUENCE)."""
     return _unpacker(count, -1)(iterable)
 
 
 def unpack_star(iterable: Iterable[object], before: int, after: int) -> tuple[object, ...]:
-    """before items, a list of the middle ones, after items (UNPACK_EX)."""
+    """The first `before` items, a list of the middle ones, the last `after` items (UNPACK_EX)."""
     return _unpacker(before, after)(iterable)
 
 
@@ -92,12 +94,12 @@ _unpackers: dict[tuple[int, int], Callable[[Iterable[object]], tuple[object, ...
 
 
 def is_iterator(value: object) -> bool:
-    """Can value be stepped (PyIter_Check)?"""
+    """Is value an iterator (PyIter_Check)?"""
     return any("__next__" in cls.__dict__ for cls in type(value).__mro__)
 
 
 def _unpacker(before: int, after: int) -> Callable[[Iterable[object]], tuple[object, ...]]:
-    """A function that does the real unpacking assignment, so that errors are CPython's, word by word."""
+    """Return a function that executes a real unpacking assignment, whose error messages are exactly CPython's."""
     found = _unpackers.get((before, after))
     if found is None:
         names = [f"a{k}" for k in range(before)]
@@ -112,7 +114,7 @@ def _unpacker(before: int, after: int) -> Callable[[Iterable[object]], tuple[obj
 
 
 def make_iterator(source: Any, position: int) -> object:
-    """``iter(source)`` of a container that has been stepped to position (-1: exhausted)."""
+    """``iter(source)`` of a container, advanced to position (-1: exhausted)."""
     iterator = iter(source)
     if isinstance(source, dict | set | frozenset):
         next(itertools.islice(iterator, position, position), None)
@@ -145,14 +147,14 @@ def range_step(step: int) -> int:
 
 
 def range_goes_on(current: int, stop: int, step: int) -> bool:
-    """Does a range go on with current?"""
+    """Is current still within the range, so that the iteration continues with it?"""
     return current < stop if step > 0 else current > stop
 
 
 def make_dict_iterator(source: dict[Any, Any], position: int, view: str, size: int = -1) -> object:
-    """``iter(source.keys())``, ``.values()`` or ``.items()``, stepped to position (-1: exhausted).
+    """``iter(source.keys())``, ``.values()`` or ``.items()``, advanced to position (-1: exhausted).
 
-    If the dict had another size when it began (size), its next step raises, as that of the real one does.
+    If the dict had another size when the iteration began (``size``), the next step raises, as that of the real iterator does.
     """
     if position >= 0 and 0 <= size != len(source):
         stale: dict[Any, Any] = dict(source)
@@ -168,12 +170,12 @@ def make_dict_iterator(source: dict[Any, Any], position: int, view: str, size: i
 
 
 def resume_dict_iterator(source: dict[Any, Any], position: int, size: int, view: str) -> object:
-    """The iterator of a dict stepped to position, about to be stepped again: RuntimeError if the dict has another size now."""
+    """The iterator of a dict at position, which is about to be advanced: RuntimeError if the size of the dict has changed."""
     if len(source) != size:
         raise RuntimeError("dictionary changed size during iteration")
     return make_dict_iterator(source, position, view)
 
 
 def match_at(pattern: Any, text: Any, index: int) -> Any:
-    """The match at an index of all that pattern finds in text."""
+    """The match number index among all matches of pattern in text."""
     return next(itertools.islice(pattern.finditer(text), index, None))

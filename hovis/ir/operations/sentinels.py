@@ -1,4 +1,4 @@
-"""What stands where there is no value."""
+"""Sentinels for missing values, and the paths of hovis's own packages."""
 
 import os
 from pathlib import Path
@@ -15,16 +15,16 @@ class _Sentinel:
         return self.name
 
 
-#: Where hovis itself lives.
+#: The folder of the package hovis.
 PACKAGE: Final = str(Path(__file__).resolve().parents[2]) + os.sep
 
-#: The same, with that of the package beside it: no frame of theirs is the user's.
+#: The folders of hovis and hovis_xla, whose frames are not user code.
 PACKAGES: Final = (PACKAGE, str(Path(__file__).resolve().parents[2]) + "_xla" + os.sep)
 
 
-#: What ``next(iterator, END)`` gives when the iterator is exhausted.
+#: The result of ``next(iterator, END)`` if the iterator is exhausted.
 END: Final = _Sentinel("END")
 
 
-#: The contents of a local or a cell that is not bound.
+#: The contents of an unbound local variable or an empty cell.
 UNBOUND: Final = _Sentinel("UNBOUND")

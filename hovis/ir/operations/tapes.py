@@ -1,4 +1,6 @@
-"""What a reverse sweep needs of the rounds of a loop: a tape has one slot a round, and each is written once."""
+"""Tapes: the values that a reverse sweep needs from the iterations of a loop. A tape has one slot for each iteration, and each slot is written
+once.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +10,7 @@ from hovis.lattice import AbstractValue, Refined
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What is in each slot of a tape: a type, and for arrays a shape (None: a dimension is not known)."""
+    """The type of the slots of a tape, and for arrays the shape (None: an unknown dimension)."""
 
     type: AbstractValue
     shape: tuple[int | None, ...] | None = None
@@ -18,41 +20,41 @@ class Slot:
 
 
 def tape_of(slot: Slot) -> Refined:
-    """The type of a tape, a list of which only these operations know."""
+    """The type of a tape, a list that only these operations access."""
     return Refined(list, slot)
 
 
 def slot_of(kind: AbstractValue) -> Slot | None:
-    """What is in the slots, if it is a tape."""
+    """The Slot of a tape type; None if the type is not that of a tape."""
     return kind.facts if isinstance(kind, Refined) and isinstance(kind.facts, Slot) else None
 
 
 def make_tape(slot: Slot) -> list[Any]:
-    """A tape without slots, for what is in one."""
+    """A tape without slots, for values of this type."""
     return []
 
 
 def put(tape: list[Any], slot: int, value: Any) -> list[Any]:
-    """The tape with one slot more, the next one: that is ``slot``.  The tape that it was is used no longer."""
+    """The tape with the value appended as the next slot, whose number is ``slot``. The old tape is not used any more."""
     tape.append(value)
     return tape
 
 
 def filled(tape: list[Any], slots: int) -> None:
-    """All has been put: so many slots.  A tape of fixed length may have been too short."""
+    """Mark that all slots have been written, and how many there are. A tape of fixed length may have been too short."""
 
 
 def get(tape: list[Any], slot: int) -> Any:
-    """What was put into a slot."""
+    """The value in a slot."""
     return tape[slot]
 
 
 def revise(tape: list[Any], slot: int, value: Any) -> list[Any]:
-    """The tape with another value in a slot.  The tape that it was is used no longer."""
+    """The tape with another value in a slot. The old tape is not used any more."""
     tape[slot] = value
     return tape
 
 
 def missing(slot: Slot) -> Any:
-    """Stands for a value of this kind on ways on which there is none, and nobody asks for it."""
+    """A placeholder for a value of this type on paths where there is none, and none is used."""
     return None

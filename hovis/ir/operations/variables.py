@@ -1,4 +1,4 @@
-"""Names: globals, cells, the dict of ``locals()``, imports; and how long a variable holds what it holds."""
+"""Variables: globals, cells, the dict of ``locals()``, imports; and the lifetime of the values of variables."""
 
 import builtins
 import contextlib
@@ -20,7 +20,7 @@ def load_global(namespace: dict[str, Any], name: str) -> object:
 
 
 def load_build_class() -> object:
-    """What class statements call, or NameError (LOAD_BUILD_CLASS)."""
+    """The function that class statements call, or NameError (LOAD_BUILD_CLASS)."""
     found: object = vars(builtins).get("__build_class__", END)
     if found is END:
         raise NameError("__build_class__ not found")
@@ -73,14 +73,14 @@ def cell_set(cell: types.CellType, value: object) -> None:
 
 
 def unbound(name: str, free: bool) -> NameError:
-    """The exception of reading a local (or, if free, a variable of an enclosing function) that has no value."""
+    """The exception for reading a local (or, if free, a variable of an enclosing function) that has no value."""
     if free:
         return NameError(f"cannot access free variable {name!r} where it is not associated with a value in enclosing scope", name=name)
     return UnboundLocalError(f"cannot access local variable {name!r} where it is not associated with a value")
 
 
 def check_bound(value: object, name: str, free: bool = False) -> object:
-    """value, or the NameError of a variable that is UNBOUND."""
+    """value; if it is UNBOUND, raise the NameError for the variable."""
     if value is UNBOUND:
         raise unbound(name, free)
     return value
@@ -95,7 +95,7 @@ def cell_contents(cell: types.CellType) -> object:
 
 
 def refresh_locals(scope: dict[str, object] | None, names: tuple[str, ...], *values: object) -> dict[str, object]:
-    """The dict of ``locals()`` brought up to date, or a new one."""
+    """The dict of ``locals()`` with current values, or a new one."""
     found = {} if scope is None else scope
     for name, value in zip(names, values, strict=True):
         if value is UNBOUND:
@@ -106,21 +106,21 @@ def refresh_locals(scope: dict[str, object] | None, names: tuple[str, ...], *val
 
 
 def unchanged(environment: Any) -> bool:
-    """Does what was folded of the environment still hold?  Asked again after an opaque call."""
+    """Do the facts that were folded from the environment still hold? Checked again after an opaque call."""
     held: bool = environment.hold()
     return held
 
 
 def drop(value: object) -> None:
-    """The end of the life of value here: the residual holds it no longer."""
+    """Mark the end of the lifetime of value: the residual does not hold it any longer."""
 
 
 def meet() -> None:
-    """Where paths of a program that is interpreted meet: hovis lets its own paths meet there, if it traces the interpreter."""
+    """Mark a point where paths of an interpreted program meet: hovis merges its own paths there, if it traces the interpreter."""
 
 
 def keep(value: object) -> None:
-    """An exception leaves the residual: its traceback holds the frame, and that holds value."""
+    """Mark that an exception leaves the residual: its traceback holds the frame, which holds value."""
 
 
 def import_name(namespace: dict[str, Any], name: str, fromlist: tuple[str, ...] | None, level: int) -> object:

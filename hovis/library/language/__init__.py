@@ -1,1 +1,1 @@
-"""Rows for Python's operators, builtin functions and builtin types."""
+"""Rules for Python's operators, builtin functions and builtin types."""

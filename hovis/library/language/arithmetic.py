@@ -1,4 +1,4 @@
-"""What arithmetic on exact numbers gives, and whether it may raise (CPython: Objects/abstract.c and the types' slots)."""
+"""Result types of arithmetic on exact numbers, and whether it may raise (CPython: Objects/abstract.c and the types' slots)."""
 
 from typing import Final
 
@@ -6,13 +6,15 @@ from hovis.lattice import AbstractValue, Const, Type, join
 from hovis.library.language.signatures.signature_language import ANYTHING, Answer
 from hovis.library.language.signatures.type_queries import BOOL, COMPLEX, FLOAT, INT, PURE, RAISES, atomic, class_of, moderate, tuple_of
 
-#: The order in which the types of numbers absorb each other.
+#: The order of numeric promotion: the result of arithmetic has the higher type of the two operands.
 RANK: Final[dict[type | None, int]] = {bool: 0, int: 1, float: 2, complex: 3}
 _BY_RANK: Final = (INT, INT, FLOAT, COMPLEX)
 
 
 def common(a: AbstractValue, b: AbstractValue) -> Answer | None:
-    """The type of number that a and b are converted to; an int may be too large for it."""
+    """Return the numeric type that a and b are converted to, or None if they are not numbers. The conversion may raise, because an int may be
+    too large.
+    """
     one, other = RANK.get(class_of(a)), RANK.get(class_of(b))
     if one is None or other is None:
         return None
@@ -22,12 +24,12 @@ def common(a: AbstractValue, b: AbstractValue) -> Answer | None:
 
 
 def nonzero(a: AbstractValue) -> bool:
-    """Is a a known number other than 0?"""
+    """Is ``a`` a known number other than 0?"""
     return isinstance(a, Const) and class_of(a) in RANK and a.value != 0
 
 
 def divided(a: AbstractValue, b: AbstractValue) -> Answer | None:
-    """``//`` and ``%``: there are none of complex numbers."""
+    """``//`` and ``%``; None for complex numbers, which do not support them."""
     found = common(a, b)
     if found is None or found.type is COMPLEX:
         return None
@@ -43,13 +45,13 @@ def truediv(a: AbstractValue, b: AbstractValue) -> Answer | None:
 
 
 def divmod_(a: AbstractValue, b: AbstractValue) -> Answer | None:
-    """``divmod``: both parts."""
+    """``divmod``, which returns a tuple."""
     found = divided(a, b)
     return found and Answer(tuple_of(found.type, found.type), found.effect)
 
 
 def binary_power(a: AbstractValue, b: AbstractValue) -> Answer | None:
-    """``**``: an int may become a float (negative exponent), a float may become complex (negative base)."""
+    """``**``: ints may give a float (negative exponent), floats may give a complex number (negative base)."""
     found = common(a, b)
     if found is None:
         return None

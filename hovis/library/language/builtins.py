@@ -1,4 +1,4 @@
-"""The builtin functions, and numbers' methods (CPython: Python/bltinmodule.c, Objects/longobject.c, floatobject.c)."""
+"""Rules for the builtin functions and the methods of numbers (CPython: Python/bltinmodule.c, Objects/longobject.c, floatobject.c)."""
 
 import builtins
 import types
@@ -17,7 +17,7 @@ from hovis.library.language.signatures.type_queries import BOOL, COMPLEX, FLOAT,
 BUILTINS: Final = Library("builtins")
 
 
-# ------------------------------------------------------------------------------------------------- what may be folded
+# ------------------------------------------------------------------------------------------------- constant folding
 
 
 def _fold_bytes(source: Any = b"", *codec: Any) -> bool:
@@ -37,7 +37,7 @@ def _fold_to_bytes(number: Any, length: Any = 1, *order: Any, **named: Any) -> b
 
 
 def _known_size(*values: Any) -> bool:
-    """For operations whose cost doesn't depend on the size of their operands."""
+    """Fold condition of operations whose cost doesn't depend on the size of their operands."""
     return True
 
 
@@ -172,7 +172,7 @@ rows(BUILTINS, complex, "conjugate -> complex", receiver="complex")
 
 
 def _reduced(a: AbstractValue, b: AbstractValue, *more: AbstractValue, **named: AbstractValue) -> Answer | None:
-    """``min`` and ``max`` of several numbers or several strings: one of them; a complex number among them has no order."""
+    """``min`` and ``max`` of several numbers or several strings; with a complex number it raises, because these are not ordered."""
     classes = set(map(class_of, (a, b, *more)))
     if not classes <= {int, bool, float, complex} and classes not in ({str}, {bytes}):
         return None
@@ -196,7 +196,7 @@ _ZERO: Final = Const(0)
 
 
 def _total(items: AbstractValue, start: AbstractValue = _ZERO) -> Answer | None:
-    """``sum`` of a range, of bytes, or of a tuple of numbers whose length is known."""
+    """``sum`` of a range, of bytes, or of a tuple of numbers of known length."""
     found = Answer(start)
     if class_of(start) not in (int, float):
         return None
@@ -214,7 +214,7 @@ def _total(items: AbstractValue, start: AbstractValue = _ZERO) -> Answer | None:
 
 
 def _added(total: Answer, item: AbstractValue) -> Answer | None:
-    """The type of a running total and one number more; a large int may overflow as it becomes a float."""
+    """Return the type of a running total after one more number is added, or None; conversion of a large int to float may overflow."""
     found = common(total.type, item)
     return None if found is None or found.type is COMPLEX else Answer(found.type, found.effect | total.effect)
 
@@ -242,7 +242,7 @@ def _range(*bounds: AbstractValue) -> Answer | None:
     if not 1 <= len(bounds) <= 3:
         return None
     if any(class_of(b) not in (int, bool) for b in bounds):
-        return Answer(Type(range), ANYTHING)  # it asks for their __index__
+        return Answer(Type(range), ANYTHING)  # it calls their __index__
     step = bounds[2] if len(bounds) == 3 else Const(1)
     return Answer(Type(range), PURE if isinstance(step, Const) and step.value else RAISES)
 
@@ -260,9 +260,9 @@ row(BUILTINS, slice, _slice, True)
 
 # ------------------------------------------------------------------------------------------------- classes
 
-#: Builtin classes whose instances show no other ``__class__`` than their own.
+#: Builtin classes whose instances have their true class as ``__class__``.
 _HONEST: Final = frozenset({cls for cls in vars(builtins).values() if isinstance(cls, type)} - {super}) | TRUE_CLASSES
-#: Flag of classes that Python code has made (CPython: Py_TPFLAGS_HEAPTYPE).
+#: The type flag of heap types, which include all classes made by Python code (CPython: Py_TPFLAGS_HEAPTYPE).
 _HEAP_TYPE: Final = 1 << 9
 
 
@@ -276,7 +276,7 @@ def _plain(cls: type) -> bool:
 
 
 def _classes(a: object) -> list[type] | None:
-    """The classes of a second argument of isinstance, if they have no ``__instancecheck__`` of their own."""
+    """Return the classes in the second argument of isinstance, or None if one has its own ``__instancecheck__``."""
     if type(a) is type:
         return [a]
     members = a if type(a) is tuple else a.__args__ if type(a) is types.UnionType else None
@@ -326,7 +326,7 @@ row(BUILTINS, callable, _callable, True)
 
 
 def _print(*args: AbstractValue, **named: AbstractValue) -> Answer | None:
-    """What is printed must need no user code; ``sys.stdout`` may be closed."""
+    """``print`` of values that are converted to text without user code; it may raise, because ``sys.stdout`` may be closed."""
     if not all(map(solid, args)):
         return None
     for name, value in named.items():
@@ -342,10 +342,10 @@ row(BUILTINS, print, _print, False)
 
 # ------------------------------------------------------------------------------------------------- exceptions
 
-#: Their constructors look into their arguments, or choose a subclass.
+#: Exception classes whose constructors inspect their arguments, or choose a subclass.
 _CONSTRUCTED: Final = (OSError, UnicodeError, SyntaxError, BaseExceptionGroup)
 
-#: Exception classes that keep their arguments as they are.
+#: Exception classes that store their arguments unchanged.
 PLAIN_EXCEPTIONS: Final = frozenset(
     cls for cls in vars(builtins).values() if isinstance(cls, type) and issubclass(cls, BaseException) and not issubclass(cls, _CONSTRUCTED)
 )

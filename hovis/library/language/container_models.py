@@ -1,8 +1,8 @@
-"""Methods and operators of containers, in Python: traced through where user code takes part (CPython: Objects/listobject.c,
-tupleobject.c, dictobject.c).
+"""Python models of methods and operators of containers, traced where user code is involved (CPython: Objects/listobject.c, tupleobject.c,
+dictobject.c).
 
-Elements are compared by identity first, then with ``==``, the element on the left; sizes are read again after each
-comparison, which may have changed them.
+Elements are compared by identity first, then with ``==``, the element being the left operand; sizes are read again
+after each comparison, because the comparison may have changed them.
 """
 
 import sys
@@ -23,7 +23,7 @@ def contains(items: Any, value: Any) -> bool:
 
 
 def picked(mapping: Any, keys: Any, key: Any) -> Any:
-    """``mapping[key]`` of a dict with these keys."""
+    """``mapping[key]`` of a dict with these keys, by comparing key with each of them."""
     for one in keys:
         if key == one:
             return mapping[one]
@@ -31,7 +31,7 @@ def picked(mapping: Any, keys: Any, key: Any) -> Any:
 
 
 def picked_or(mapping: Any, keys: Any, key: Any, default: Any) -> Any:
-    """``mapping.get(key, default)``."""
+    """``mapping.get(key, default)``, by comparing key with each of keys."""
     for one in keys:
         if key == one:
             return mapping[one]
@@ -39,7 +39,7 @@ def picked_or(mapping: Any, keys: Any, key: Any, default: Any) -> Any:
 
 
 def picked_item(sequence: Any, count: int, index: Any, complaint: str) -> Any:
-    """``sequence[index]``."""
+    """``sequence[index]`` of a sequence of length count, by comparing index with each position; complaint is the message of the IndexError."""
     if index < 0:
         index = index + count
     for one in range(count):
@@ -60,7 +60,7 @@ def count(items: Any, value: Any, /) -> int:
 
 
 def _whole_message() -> bool:
-    """Does the complaint of ``list.index`` name the value?"""
+    """Does the error message of ``list.index`` contain the value?"""
     empty: list[int] = []
     try:
         empty.index(7)
@@ -114,7 +114,9 @@ def remove(items: Any, value: Any, /) -> None:
 
 
 def compared(items: Any, others: Any, operation: Any) -> Any:
-    """A rich comparison of two lists or two tuples: the first items that differ decide, if they are still there (list_richcompare)."""
+    """A rich comparison of two lists or two tuples: the first items that differ decide, if they are still there after the ``==``
+    (list_richcompare).
+    """
     index = 0
     while index < len(items) and index < len(others):
         item, other = items[index], others[index]
@@ -132,7 +134,7 @@ def equal(items: Any, others: Any) -> bool:
     while index < len(items) and index < len(others):
         item, other = items[index], others[index]
         if not (item is other or item == other):
-            # whoever was asked may have taken away what was compared
+            # the ``==`` may have removed the compared items
             return (index >= len(items) or index >= len(others)) and len(items) == len(others)
         index += 1
     return len(items) == len(others)
@@ -143,7 +145,7 @@ def not_equal(items: Any, others: Any) -> bool:
 
 
 def equal_dicts(mine: Any, theirs: Any) -> bool:
-    """``==`` of two dicts of the same size (dict_equal, to which the values may do what they like)."""
+    """``==`` of two dicts of the same size (dict_equal; the ``==`` of the values may change the dicts)."""
     keys = [*mine]
     at = 0
     while at < len(keys):
@@ -173,7 +175,7 @@ def sorted_by_key(arrange: Any, items: Any, key: Any, reverse: bool) -> Any:
 
 
 def sorted_unknown(arrange: Any, iterable: Any, key: Any, reverse: bool) -> Any:
-    """The same of anything that can be iterated over (builtin_sorted: all keys come before the first comparison)."""
+    """``sorted(iterable, key=key, reverse=reverse)`` of any iterable (builtin_sorted: all keys are computed before the first comparison)."""
     items = list(iterable)
     keys = []
     for item in items:
@@ -182,7 +184,7 @@ def sorted_unknown(arrange: Any, iterable: Any, key: Any, reverse: bool) -> Any:
 
 
 def sort_by_key(arrange: Any, items: Any, key: Any, reverse: bool) -> None:
-    """``items.sort(key=key, reverse=reverse)``, where neither key nor the items can see the list."""
+    """``items.sort(key=key, reverse=reverse)``, where neither key nor the items have access to the list."""
     items[:] = sorted_by_key(arrange, items, key, reverse)
 
 
@@ -214,9 +216,9 @@ def repr_dict(mapping: Any) -> str:
 
 
 def written(parts: list[str], pieces: Any) -> str:
-    """The parts in one string, as CPython's writer gives it (Objects/unicodeobject.c: _PyUnicodeWriter_WriteStr).
+    """Join the parts to one string, as CPython's string writer does (Objects/unicodeobject.c: _PyUnicodeWriter_WriteStr).
 
-    What is put in last, with nothing before it, is taken as it is: of a class of the user's, if it is of one.
+    If all the text is in the last part, the result is that part itself, even if it is an instance of a subclass of str.
     """
     if parts and not any(piece[0] for piece in pieces) and type(parts[-1]) is not str and join_strings(parts[-1]) and not join_strings(*parts[:-1]):
         return parts[-1]
@@ -224,7 +226,9 @@ def written(parts: list[str], pieces: Any) -> str:
 
 
 def percent(pieces: Any, values: Any) -> str:
-    """``template % values``, the template taken apart: texts, and what converts a value before it is put in (or None)."""
+    """``template % values``. pieces is the parsed template: for each conversion the text before it, its specification, and the function that
+    converts its value first (or None).
+    """
     parts: list[str] = []
     at = 0
     for text, spec, convert in pieces:
@@ -243,7 +247,9 @@ def percent(pieces: Any, values: Any) -> str:
 
 
 def filled(pieces: Any, values: Any) -> str:
-    """``template.format(…)``, the template taken apart: texts, conversions, specifications, and the values in order of use."""
+    """``template.format(…)``. pieces is the parsed template: for each field the text before it, whether there is a field, its conversion and its
+    format specification; values are in order of use.
+    """
     parts: list[str] = []
     at = 0
     for text, field, convert, spec in pieces:

@@ -1,6 +1,6 @@
-"""tuple, list, dict, set and range: their methods, iterators over them, and the operations that build them.
+"""Rules for tuple, list, dict, set and range: their methods, their iterators, and the operations that build them.
 
-Where contents are unknown nothing is answered for what compares or hashes them: that is user code.
+Where the contents are unknown, the rules for operations that compare or hash them return None: these may run user code.
 """
 
 import types
@@ -137,7 +137,7 @@ rows(
 
 
 def _looked_up(d: AbstractValue, key: AbstractValue, default: AbstractValue = NONE) -> Answer | None:
-    """``dict.get`` with a key that runs no code of the user's."""
+    """``dict.get`` with a key whose hash and ``==`` run no user code."""
     if class_of(d) is not dict or not atomic(key):
         return None
     return Answer(join(values_of(d), part(default)), READS)
@@ -147,7 +147,7 @@ row(CONTAINERS, dict.get, _looked_up)
 
 
 def _of(cls: type, rule: Any) -> Any:
-    """rule for a receiver of this class alone."""
+    """Restrict rule to receivers of exactly this class."""
     return lambda receiver, *args: rule(receiver, *args) if class_of(receiver) is cls else None
 
 
@@ -162,7 +162,7 @@ row(CONTAINERS, dict.__contains__, _of(dict, CONTAINS))
 
 
 def _tuple(items: AbstractValue | None = None) -> Answer | None:
-    """An exact tuple is given back as it is."""
+    """``tuple(items)``; an exact tuple is returned unchanged."""
     if items is None:
         return Answer(tuple_of())
     cls = class_of(items)
@@ -187,7 +187,7 @@ row(CONTAINERS, dict, _dict)
 
 # ------------------------------------------------------------------------------------------------- iterators
 
-#: container class -> (classes of its iterator, what it gives, may a step raise because the container changed?)
+#: container class -> (classes of its iterators, type of the items, RAISES if a step may raise because the container changed, else PURE)
 ITERATORS_OF: Final[dict[type, tuple[tuple[type, ...], AbstractValue, Effect]]] = {
     list: ((type(iter([])),), ANY, PURE),
     tuple: ((type(iter(())),), ANY, PURE),
@@ -214,12 +214,12 @@ _REVERSED: Final[dict[type, tuple[tuple[type, ...], AbstractValue, Effect]]] = {
     VIEWS[2]: ((type(reversed({}.items())),), TUPLE, RAISES),
 }
 
-#: iterator class -> what a step gives, and the effect of the step
+#: iterator class -> (type of the items, effect of a step besides changing the iterator)
 _STEPS: Final[dict[type, tuple[AbstractValue, Effect]]] = {
     cls: (item, effect) for table in (ITERATORS_OF, _REVERSED) for classes, item, effect in table.values() for cls in classes
 }
 
-#: Iterators that are their own iterator; what a step of these does is unknown.
+#: Iterator classes whose ``__iter__`` returns the iterator itself; the effect of a step is unknown.
 _OWN: Final = (types.GeneratorType, map, filter, zip, enumerate)
 
 

@@ -1,4 +1,4 @@
-"""The operations of the IR: what makes, unpacks and matches builtin containers, loads and stores names, and handles exceptions."""
+"""Rules for the operations of the IR: those that build, unpack and match builtin containers, load and store names, and handle exceptions."""
 
 import types
 from typing import Any, Final
@@ -34,7 +34,7 @@ OPERATIONS: Final = Library("operations")
 
 
 def _hashed(cls: type) -> Any:
-    """A new set or dict: building it hashes and compares its keys."""
+    """Make the rule for building a set or dict: it applies if the keys are hashed and compared without user code."""
     step = 2 if cls is dict else 1
     return lambda *items: Answer(Type(cls)) if len(items) % step == 0 and all(map(atomic, items[::step])) else None
 
@@ -44,7 +44,7 @@ def _instance(cls: AbstractValue, names: AbstractValue, *values: AbstractValue) 
 
 
 def _unpack(iterable: AbstractValue, *counts: AbstractValue) -> Answer | None:
-    """Unpacking of what has no ``__iter__`` of its own."""
+    """Unpacking of a builtin iterable, whose ``__iter__`` is not user code."""
     cls = class_of(iterable)
     items = items_of(iterable)
     if items is not None and len(counts) == 1 and counts[0] == Const(len(items)):
@@ -131,7 +131,7 @@ def _type_name(value: AbstractValue) -> Answer:
 
 
 def _converted(result: AbstractValue, name: AbstractValue) -> Answer | None:
-    """What a special method gave is taken as it is if it is of the very class."""
+    """The check of the result of ``__int__`` or ``__index__``: an exact int is returned unchanged."""
     return Answer(INT) if class_of(result) is int and isinstance(name, Const) and name.value in ("__int__", "__index__") else None
 
 
@@ -148,7 +148,7 @@ row(OPERATIONS, operations.make_dict_iterator, _made_of_dict, False)
 
 
 def _matches(flag: int) -> Any:
-    """Is a flag of the class set?"""
+    """Make the rule that tests a flag of the subject's class."""
 
     def rule(subject: AbstractValue) -> Answer:
         cls = class_of(subject)
@@ -168,7 +168,7 @@ row(OPERATIONS, operations.dict_update, signatures("dict dict -> none wr"), Fals
 
 
 def _raised(exception: AbstractValue) -> Answer | None:
-    """An instance is raised as it is; a builtin class is called."""
+    """The operand of ``raise``: an instance is raised unchanged, a builtin exception class is called."""
     if isinstance(exception, Const) and is_a(exception.value, type):
         return Answer(Type(exception.value), READS) if exception.value in PLAIN_EXCEPTIONS else None
     cls = class_of(exception)
@@ -181,7 +181,9 @@ def _with_cause(exception: AbstractValue, cause: AbstractValue) -> Answer | None
 
 
 def _matched(exception: AbstractValue, classes: AbstractValue) -> Answer | None:
-    """Matching looks at the MRO alone, without ``__subclasscheck__``; what is no exception class raises."""
+    """Exception matching, which looks only at the MRO, without ``__subclasscheck__``. None if classes is not known or contains anything but
+    exception classes, which raises.
+    """
     if not isinstance(classes, Const):
         return None
     wanted = classes.value if type(classes.value) is tuple else (classes.value,)

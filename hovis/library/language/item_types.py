@@ -1,4 +1,4 @@
-"""What is known of what builtins give for containers of whose items the classes are known (see ``hovis/front/item_types.py``)."""
+"""Rules for builtins applied to containers whose item classes are known (see ``hovis/front/item_types.py``)."""
 
 import functools
 from typing import Any, Final
@@ -18,7 +18,7 @@ _VIEWS: Final[dict[str, type]] = {name: type(getattr({}, name)()) for name in ("
 _REVERSED: Final[dict[type, type]] = {
     list: type(reversed([])), tuple: type(reversed(())), dict: type(reversed({})), **{cls: type(reversed(getattr({}, name)())) for name, cls in _VIEWS.items()},
 }  # fmt: skip
-#: What steps through a view.
+#: dict view class -> class of its iterator
 _STEPPING: Final[dict[type, type]] = {cls: type(iter(getattr({}, name)())) for name, cls in _VIEWS.items()}
 _ITERATORS: Final = frozenset({enumerate, zip, *_STEPPING.values(), *_REVERSED.values(), *(type(iter(cls())) for cls in (list, tuple, set, dict))})
 _CONTAINERS: Final = (list, tuple, set, frozenset, dict, *_VIEWS.values())
@@ -28,7 +28,7 @@ _HASHED: Final = frozenset({int, float, bool, str, bytes, type(None), complex})
 
 
 def _item(a: AbstractValue) -> AbstractValue | None:
-    """An item of what is gone through."""
+    """Return the type of an item of an iterable, or None if it is not known."""
     if isinstance(a, Items):
         return a.keys or a.items
     cls = class_of(a)
@@ -36,7 +36,7 @@ def _item(a: AbstractValue) -> AbstractValue | None:
 
 
 def _held(a: AbstractValue) -> AbstractValue | None:
-    """An item of a container, which going through it does not use up."""
+    """Return the type of an item of a container, which iteration does not consume; None for iterators and unknown items."""
     return _item(a) if isinstance(a, Items) and a.cls in _CONTAINERS else None
 
 
@@ -105,7 +105,7 @@ def _sum(a: AbstractValue, start: AbstractValue = _ZERO) -> Answer | None:
     if class_of(start) is float or classes <= {int, bool}:
         found: AbstractValue = Type(class_of(start) or int)
     else:
-        found = join(_INT, Type(float))  # there may be no items
+        found = join(_INT, Type(float))  # the int start is the result if there are no items
     return Answer(found, _READS | _RAISES if len({*classes, class_of(start)}) > 1 else _READS)
 
 

@@ -1,9 +1,9 @@
-"""What consumes iterables, in Python: the engine traces these in place of the C functions.
+"""Python models of functions that consume iterables; the engine traces them in place of the C functions.
 
-An iterator is asked at one place in each loop: where it is a generator that is known, its body is there once.
-Each does exactly what the real one does: the same results, exceptions and messages, and the same order of calls of
-whatever it is given.  Where iterables, functions and types are known, all of it dissolves.  Calls whose arguments do
-not bind to a model's parameters are left to the real function, whose complaint differs.
+Each loop calls ``next`` at a single place, so the body of a known generator is inlined only once.
+Each model behaves exactly as the real function: the same results, exceptions and messages, and the same order of calls
+of its arguments.  Where iterables, functions and types are known, nothing of the model is left in the residual.  Calls
+whose arguments do not bind to a model's parameters are left to the real function, whose error message differs.
 """
 
 import functools
@@ -20,15 +20,15 @@ from hovis.library.core import Library
 
 REDUCTIONS: Final = Library("reductions")
 
-#: What ``next`` gives at the end.
+#: The result of ``next`` for an exhausted iterator.
 END: Final[Any] = operations.END
 
-#: An argument that was not given.
+#: The default of an argument that was not passed.
 MISSING: Final[Any] = END
 
 
 def text_of(call: Callable[[], object]) -> str:
-    """The message of the exception that this Python raises for call."""
+    """Return the message of the exception that call raises in the running Python."""
     try:
         call()
     except Exception as error:
@@ -68,13 +68,13 @@ def max_(*args: Any, key: Any = None, default: Any = MISSING) -> Any:
     return _extreme("max", operator.gt, args, key, default)
 
 
-#: Iterators that nobody sees being asked for an iterator, which a for statement does.
+#: Iterables whose iterators return themselves from ``__iter__`` unobservably; a ``for`` statement calls it once more.
 _SAMPLES: Final[tuple[Any, ...]] = ([], (), "", b"", {}, set(), range(0), {}.values(), {}.items(), (_ for _ in ()))
 _OWN: Final = frozenset(type(iter(made)) for made in _SAMPLES)
 
 
 class _Rest:
-    """An iterator of which only the items are asked for."""
+    """A wrapper of an iterator that hides its ``__iter__``, so that only ``__next__`` is called."""
 
     def __init__(self, iterator: Any) -> None:
         self.iterator = iterator
@@ -113,10 +113,10 @@ def _extreme(name: str, before: Any, args: Any, key: Any, default: Any) -> Any:
 
 # ------------------------------------------------------------------------------------------------- sum
 
-#: Does ``sum`` of floats carry a compensation (CPython: cs_add, Python/bltinmodule.c)?
+#: Does ``sum`` of floats use compensated summation (CPython: cs_add, Python/bltinmodule.c)?
 COMPENSATED: Final = sum([0.1] * 10) == 1.0
 
-#: What fits a C long is added by the fast path for ints.
+#: Number of value bits of a C long: the fast path of ``sum`` for ints adds ints that fit a C long.
 _LONG_BITS: Final = 8 * struct.calcsize("l") - 1
 _LOW: Final = -(1 << _LONG_BITS)
 _HIGH: Final = (1 << _LONG_BITS) - 1
@@ -135,7 +135,7 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
     total = start
     large = kind is int and (start < _LOW or start > _HIGH)
     if kind is int and not large:
-        # once a sum is large, floats are added without compensation
+        # after a sum or an item that does not fit a C long, floats are added without compensation
         while True:
             item = next(iterator, END)
             if item is END:
@@ -157,7 +157,7 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
 
 
 def _sum_floats(total: Any, iterator: Any) -> Any:
-    """The fast path for floats: the sum, and whether that was all."""
+    """The fast path for floats. Return the sum, and whether the iterator is exhausted."""
     lost = 0.0
     while True:
         item = next(iterator, END)
@@ -202,7 +202,7 @@ def prod_(iterable: Any, /, *, start: Any = 1) -> Any:
 def list_(iterable: Any = (), /) -> Any:
     made: list[Any] = []
     iterator = iter(iterable)
-    operator.length_hint(iterable, 8)  # it asks for __len__ and __length_hint__
+    operator.length_hint(iterable, 8)  # it calls __len__ and __length_hint__
     while True:
         item = next(iterator, END)
         if item is END:
@@ -231,7 +231,7 @@ _COPIED: Final = (set, frozenset, dict)
 def set_(iterable: Any = (), /) -> Any:
     made: set[Any] = set()
     if issubclass(type(iterable), _COPIED):
-        made.update(iterable)  # it copies these without iterating
+        made.update(iterable)  # CPython copies these without calling __iter__
     else:
         for item in iterable:
             made.add(item)
@@ -256,14 +256,14 @@ def dict_(source: Any = MISSING, /, **named: Any) -> Any:
 
 
 def dict_of_pairs(source: Any) -> Any:
-    """``dict(source)`` of what has no ``keys``."""
+    """``dict(source)`` of a source without ``keys``."""
     made: dict[Any, Any] = {}
     fill_with_pairs(made, source)
     return made
 
 
 def fill_with_pairs(made: Any, source: Any) -> None:
-    """CPython: PyDict_MergeFromSeq2."""
+    """Add the pairs of source to a dict (CPython: PyDict_MergeFromSeq2)."""
     index = 0
     for pair in source:
         if type(pair) is not tuple and type(pair) is not list:
@@ -271,11 +271,11 @@ def fill_with_pairs(made: Any, source: Any) -> None:
         if len(pair) != 2:
             raise ValueError(f"dictionary update sequence element #{index} has length {len(pair)}; 2 is required")
         made[pair[0]] = pair[1]
-        index += 1  # noqa: SIM113 (models stay free of other models)
+        index += 1  # noqa: SIM113 (models call no other models)
 
 
 def _sequence(iterable: Any, complaint: str) -> Any:
-    """A list of the items; every TypeError becomes one with this message."""
+    """Return a list of the items; any TypeError is replaced by one with the message complaint."""
     try:
         return [*iter(iterable)]
     except TypeError:

@@ -1,4 +1,4 @@
-"""``math`` and ``cmath`` on exact numbers (CPython: Modules/mathmodule.c, cmathmodule.c)."""
+"""Rules for ``math`` and ``cmath`` on exact numbers (CPython: Modules/mathmodule.c, cmathmodule.c)."""
 
 import cmath
 import math

@@ -1,4 +1,4 @@
-"""What the functions of ``operator`` do on exact builtin types (CPython: Objects/abstract.c and the types' slots)."""
+"""Rules for the functions of ``operator`` on exact builtin types (CPython: Objects/abstract.c and the types' slots)."""
 
 import functools
 import operator
@@ -56,7 +56,7 @@ _SEQUENCES: Final = (str, bytes, tuple, list)
 
 
 def _repeated(a: AbstractValue, b: AbstractValue) -> Answer | None:
-    """A sequence times an int, in this order or the other."""
+    """The product of a sequence and an int, in either order."""
     sequence, times = (a, b) if class_of(a) in _SEQUENCES else (b, a)
     cls = class_of(sequence)
     if cls not in _SEQUENCES or class_of(times) not in (int, bool):
@@ -68,12 +68,12 @@ def _repeated(a: AbstractValue, b: AbstractValue) -> Answer | None:
 
 _shown = signatures("str solid -> str !", "bytes solid -> bytes !", "str list|set|frozenset -> str o")
 
-#: With what a conversion of ``%`` can end.
+#: The letters with which a conversion of ``%`` can end.
 _LETTERS: Final = frozenset("diouxXeEfFgGcrsa")
 
 
 def _formatted(template: AbstractValue, values: AbstractValue) -> Answer | None:
-    """``template % values``: a conversion alone gives what ``__str__`` of an item gives, of a subclass of str too."""
+    """``template % values``. It may run user code. None if the template may be a single conversion, whose result may be of a subclass of str."""
     found = _shown(template, values)
     if found is not None or class_of(values) not in (tuple, dict) or not isinstance(template, Const) or type(template.value) is not str:
         return found
@@ -82,7 +82,7 @@ def _formatted(template: AbstractValue, values: AbstractValue) -> Answer | None:
 
 
 def contents(a: AbstractValue) -> AbstractValue:
-    """What is known of an item of the tuple a at an unknown place."""
+    """Return the type of an item of the tuple ``a`` at an unknown index."""
     items = items_of(a)
     if not items:
         return a.items if isinstance(a, Items) else ANY
@@ -90,7 +90,7 @@ def contents(a: AbstractValue) -> AbstractValue:
 
 
 def one_of_many(a: AbstractValue) -> AbstractValue:
-    """A known tuple as a row of a table, of which any may be meant: of what types its parts are."""
+    """Return the type of a known value that is one of several in a table: for a tuple, the types of its items."""
     items = items_of(a) if isinstance(a, Const) else None
     return part(a) if not items or len(items) > MAX_PARTS else tuple_of(*map(one_of_many, items))
 
@@ -106,7 +106,7 @@ def _tuple_item(a: AbstractValue, index: AbstractValue) -> Answer | None:
 
 
 def _item_of_trace(a: AbstractValue, key: AbstractValue) -> Answer | None:
-    """An item of a list or dict of the trace that holds atoms alone."""
+    """An item of a list or dict of the trace that contains only atoms."""
     index = class_of(key) in (int, bool) if class_of(a) is list else class_of(a) is dict and atomic(key)
     found = values_of(a) if index else ANY
     return None if isinstance(found, AnyType) else Answer(found, READS | RAISES)
@@ -147,7 +147,7 @@ CONTAINS: Final = signatures(
 
 # ------------------------------------------------------------------------------------------------- comparison, truth
 
-#: Classes whose ``==`` gives a bool or NotImplemented, whatever the other is.
+#: Classes whose ``==`` returns a bool or NotImplemented, whatever the other operand is.
 _HONEST: Final = frozenset({*ATOMS, tuple, list, dict, set, frozenset})
 
 
@@ -172,7 +172,7 @@ _SINGLETONS: Final = (type(None), type(Ellipsis), type(NotImplemented))
 
 
 def identical(a: AbstractValue, b: AbstractValue) -> bool | None:
-    """Is a the same object as b, if that is known?"""
+    """Is ``a`` the same object as ``b``? None if that is not known."""
     if isinstance(a, Const) and isinstance(b, Const):
         return a.value is b.value
     one, other = class_of(a), class_of(b)
@@ -238,11 +238,11 @@ def _not(a: AbstractValue) -> Answer | None:
     return Answer(Const(not found.type.value))
 
 
-# ------------------------------------------------------------------------------------------------- what may be folded
+# ------------------------------------------------------------------------------------------------- constant folding
 
 
 def fold_power(base: Any, exponent: Any, modulus: Any = None) -> bool:
-    """Only powers of moderate size."""
+    """Is the power small enough to be folded?"""
     if not small(base, exponent, modulus):
         return False
     if modulus is not None:
@@ -264,7 +264,7 @@ def _fold_product(a: Any, b: Any) -> bool:
 
 
 def fold_percent(template: Any, values: Any) -> bool:
-    """``%``: arithmetic, or formatting without large widths."""
+    """May ``%`` be folded: arithmetic on small numbers, or formatting without large field widths?"""
     if not isinstance(template, str | bytes):
         return small(template, values)
     text = template if isinstance(template, str) else template.decode("latin-1")
@@ -272,7 +272,7 @@ def fold_percent(template: Any, values: Any) -> bool:
 
 
 def narrow(text: str) -> bool:
-    """Is no number in text (the width of a field) longer than 4 digits?"""
+    """Is each number in text (the width of a field) at most 4 digits long?"""
     run = 0
     for character in text:
         run = run + 1 if character.isdigit() else 0
@@ -289,7 +289,7 @@ def _fold_contains(a: Any, item: Any) -> bool:
     return (type(a) is range and type(item) in (int, bool)) or small(a, item)
 
 
-# ------------------------------------------------------------------------------------------------- the rows
+# ------------------------------------------------------------------------------------------------- tables
 
 ADD: Final = first_of(common, _concatenated)
 MULTIPLY: Final = first_of(common, _repeated)
@@ -313,7 +313,7 @@ _BINARY: Final[list[tuple[str, Rule, Callable[..., bool]]]] = [
     ("concat", _concatenated, small),
 ]
 
-#: In-place operators write to lists; on what cannot change they are the plain ones.
+#: In-place operators that write to lists; on immutable operands they are the same as the binary operators.
 _IN_PLACE: Final[dict[str, Rule]] = {"iadd": _LIST_EXTENDED, "imul": _LIST_REPEATED, "iconcat": _LIST_EXTENDED}
 
 
@@ -359,5 +359,5 @@ rows(
     length_hint  list|dict|set|dict_keys|dict_values|dict_items index? -> int r
     """,
 )
-row(OPERATORS, operator.invert, lambda a: Answer(INT) if class_of(a) is int else None)  # of a bool: deprecated, it warns
+row(OPERATORS, operator.invert, lambda a: Answer(INT) if class_of(a) is int else None)  # of a bool it is deprecated, and emits a warning
 row(OPERATORS, operator.abs, ABS)

@@ -1,8 +1,8 @@
-"""What an operation can raise, where that is one exception alone, or of one of a few classes (memory and signals apart).
+"""The exceptions of operations that can raise only one exception, or one of a few classes (memory errors and signals apart).
 
-A rule goes from the types of the operands to the class and its argument: a constant, the operand at an Index, or a Type
-where it is something of that type.  It speaks for operations that run no code of the user's.  What CPython says is asked
-of the running one.  Calls are not in here: a signal's handler may raise in them.
+A rule maps the types of the operands to the exception class and its arguments, each a constant, the operand at an Index,
+or a Type if only the type is known.  There are rules only for operations that run no user code.  Messages are obtained by
+executing a failing operation in the running CPython.  There are no rules for calls: a signal handler may raise in them.
 """
 
 import operator
@@ -14,17 +14,17 @@ from hovis.lattice import AbstractValue, Const, Type
 
 
 class Index(NamedTuple):
-    """The argument is this operand."""
+    """A placeholder for an argument of the exception: the operand at this index."""
 
     at: int
 
 
-#: The class (or several that it may be), and its arguments; None: they are not known.
+#: The exception class (or several possible ones), and its arguments, or None if the arguments are not known.
 Raised = tuple[type[BaseException] | tuple[type[BaseException], ...], tuple[Any, ...] | None]
 
 
 def _told(fn: Callable[..., Any], *args: Any) -> Raised:
-    """What fn raises."""
+    """Call fn and return the class and the arguments of the exception that it raises."""
     try:
         fn(*args)
     except Exception as error:
@@ -40,7 +40,7 @@ def _cls(kind: AbstractValue) -> type | None:
 
 _INTS: Final = frozenset({int, bool})
 _NUMBERS: Final = frozenset({int, bool, float})
-#: What dividing by an int can come to that has to be a float.
+#: The possible exceptions of a division that converts an int operand to float: the int may be too large.
 _TOO_LARGE: Final = (ZeroDivisionError, OverflowError)
 
 
@@ -58,9 +58,9 @@ def _by_zero(fn: Callable[[Any, Any], Any], ints: bool = True) -> Callable[..., 
     return rule
 
 
-#: Exact classes whose look-up by an int is theirs alone.
+#: Exact classes whose subscript by an int runs no user code.
 _SEQUENCES: Final = frozenset({list, tuple, str, bytes, bytearray, range})
-#: Keys whose comparison runs nothing.
+#: Classes of keys that are hashed and compared without user code.
 _KEYS: Final = frozenset({int, bool, str, bytes, float, type(None)})
 
 

@@ -1,15 +1,15 @@
-"""Iterators written as steps."""
+"""The base class of iterators that are defined by a step function."""
 
 from typing import Any, Final
 
 from hovis.ir import operations
 
-#: What ``next`` gives at the end.
+#: The result of ``step`` for an exhausted iterator.
 END: Final[Any] = operations.END
 
 
 class Steps:
-    """An iterator by its steps: ``step`` gives the next item, or END."""
+    """An iterator defined by its method ``step``, which returns the next item or END."""
 
     step: Any
 

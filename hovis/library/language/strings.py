@@ -1,4 +1,4 @@
-"""Methods of str and bytes, formatting (CPython: Objects/unicodeobject.c, bytesobject.c, Python/formatter_unicode.c)."""
+"""Rules for the methods of str and bytes, and for formatting (CPython: Objects/unicodeobject.c, bytesobject.c, Python/formatter_unicode.c)."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from hovis.library.language.signatures.type_queries import PURE, RAISES, READS, 
 
 STRINGS: Final = Library("strings")
 
-# ------------------------------------------------------------------------------------------------- what may be folded
+# ------------------------------------------------------------------------------------------------- constant folding
 
 
 def _fold_width(text: Any, width: Any = 0, *fill: Any) -> bool:
@@ -166,7 +166,7 @@ rows(STRINGS, bytes, "maketrans bytes bytes -> bytes ! \n fromhex str -> bytes !
 
 # ------------------------------------------------------------------------------------------------- formatting
 
-#: Format specifications that are valid for every value of the type, and read no locale.
+#: Format specifications that are valid for every value of the type, and do not depend on the locale.
 _SPECS: Final[dict[type, re.Pattern[str]]] = {
     float: re.compile(r"(?:[^{}]?[<>=^])?[-+ ]?#?0?\d{0,4}[,_]?(?:\.\d{1,3})?[eEfFgG%]?"),
     int: re.compile(r"(?:[^{}]?[<>=^])?[-+ ]?#?0?\d{0,4}_?[bxXo]"),
@@ -179,7 +179,7 @@ _SPECS: Final[dict[type, re.Pattern[str]]] = {
 
 
 def formatted(value: AbstractValue, spec: AbstractValue | None = None) -> Answer | None:
-    """``format(value, spec)``: it may raise unless spec is known to suit the type of value."""
+    """``format(value, spec)``; it may raise unless spec is known to be valid for the type of value."""
     cls = class_of(value)
     if spec is None:
         spec = Const("")
@@ -192,13 +192,13 @@ def formatted(value: AbstractValue, spec: AbstractValue | None = None) -> Answer
         return Answer(STR, RAISES | READS)
     text = str(spec.value)
     if text.endswith("n"):
-        return Answer(STR, RAISES | READS)  # the locale
+        return Answer(STR, RAISES | READS)  # it depends on the locale
     known = _SPECS[cls].fullmatch(text) if text else printable(value)
     return Answer(STR, PURE if known else RAISES)
 
 
 def fold_formatted(value: Any, spec: Any = "") -> bool:
-    """Formatting without large widths or the locale."""
+    """May formatting be folded: no large field widths, and independent of the locale?"""
     return short(value, spec) and narrow(spec) and not spec.endswith("n")
 
 
@@ -211,7 +211,7 @@ def _format_method(template: AbstractValue, *args: AbstractValue, **named: Abstr
 
 
 def _has_text(template: AbstractValue) -> bool:
-    """Is there more in a template than fields?  A field alone gives what ``__format__`` gives, of a subclass of str too."""
+    """Does a template contain text besides fields? The result of a single field is that of ``__format__``, which may be of a subclass of str."""
     try:
         return isinstance(template, Const) and any(text for text, *_ in string.Formatter().parse(str(template.value)))
     except ValueError:
@@ -221,5 +221,5 @@ def _has_text(template: AbstractValue) -> bool:
 row(STRINGS, str.format, _format_method, _fold_format)
 row(STRINGS, format, formatted, fold_formatted)
 row(STRINGS, operations.format_value, formatted, fold_formatted)
-#: Its parts are strings, if not exact ones; the result is exact.
+#: The parts are instances of str, perhaps of a subclass; the result is an exact str.
 row(STRINGS, operations.join_strings, lambda *parts: Answer(STR))

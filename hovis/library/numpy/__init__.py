@@ -1,4 +1,4 @@
-"""NumPy, as a Library: what its functions, methods and operators mean to the engine.
+"""The NumPy Library: the engine's rules for NumPy's functions, methods and operators.
 
     NUMPY                 the rows
     numpy_over(python)    NUMPY in front of another library: where both know a callable (``operator.add``), NumPy's
@@ -44,7 +44,7 @@ def _effect(row: Primitive, types: tuple[AbstractValue, ...], named: dict[str, A
 
 
 def _answer(row: Primitive, types: tuple[AbstractValue, ...], named: dict[str, AbstractValue]) -> AbstractValue | None:
-    """The rule's answer; a call that does not even bind is not its own."""
+    """Return the result of the rule, or None if the arguments do not bind to its signature."""
     try:
         return row.result(*types, **named)
     except TypeError:
@@ -52,7 +52,7 @@ def _answer(row: Primitive, types: tuple[AbstractValue, ...], named: dict[str, A
 
 
 def _first_of(mine: Primitive, other: Primitive) -> Primitive:
-    """One row for a callable that two libraries know: mine answers first."""
+    """Merge the rows of two libraries for one callable; the rule of mine is asked first."""
 
     def result(*types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
         found = _answer(mine, types, named)
@@ -73,7 +73,7 @@ def _first_of(mine: Primitive, other: Primitive) -> Primitive:
 
 
 def numpy_over(python: Library) -> Library:
-    """NUMPY in front of python: rows that both have ask NumPy's rule first and Python's where it says "not mine"."""
+    """Return NUMPY in front of python: for a callable in both, NumPy's rule is asked first, and Python's rule where that one does not apply."""
     both = NUMPY.primitives.keys() & python.primitives.keys()
     composed = NUMPY | python
     for fn in both:
@@ -83,7 +83,7 @@ def numpy_over(python: Library) -> Library:
 
 # ------------------------------------------------------------------------------------------------- attributes
 
-#: From the type of the object to that of its attribute; None: not mine.
+#: Maps the type of the object to the type of its attribute and the effect of reading it; None if the rule does not apply.
 AttributeRule = Callable[[AbstractValue], "tuple[AbstractValue, Effect] | None"]
 
 
@@ -114,7 +114,7 @@ def _turned(t: AbstractValue) -> tuple[AbstractValue, Effect] | None:
 
 
 def _part(t: AbstractValue) -> tuple[AbstractValue, Effect]:
-    """``real`` and ``imag``: views of an array, scalars of a scalar."""
+    """The type of ``real`` and ``imag``: a view of an array, a scalar of a scalar."""
     dtype = dtype_of(t)
     assert dtype is not None
     found = np.zeros((), dtype).real.dtype
@@ -140,7 +140,7 @@ def _keep(dims: Shape) -> Shape:
     return dims
 
 
-#: From the dimensions of an array to those of an attribute that is an array.
+#: (class, name) of an attribute that is an array -> function from the dimensions of the object to those of the attribute.
 ATTRIBUTE_DIMS: Final[dict[tuple[type, str], Callable[[Shape], Shape]]] = {
     (np.ndarray, "T"): lambda dims: dims[::-1],
     (np.ndarray, "mT"): lambda dims: (*dims[:-2], dims[-1], dims[-2]),

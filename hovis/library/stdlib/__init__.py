@@ -1,1 +1,1 @@
-"""Rows and models for modules of the standard library."""
+"""Rules, models and stand-ins for modules of the standard library."""

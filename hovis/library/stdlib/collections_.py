@@ -1,8 +1,8 @@
-"""The dicts of collections, as classes of Python code that stand for them.
+"""Stand-ins for the dict subclasses of collections.
 
-What is in one is in a dict that only the stand-in holds (its content); the methods are those of CPython's
-Modules/_collectionsmodule.c, Objects/odictobject.c and Lib/collections, on that.  Where a key is not known, the real object
-is made, and asked.
+The items are stored in a dict that only the stand-in refers to (its content); the methods do on it what CPython's
+Modules/_collectionsmodule.c, Objects/odictobject.c and Lib/collections do.  Where a key is not known, the real object is
+built, and its method is called.
 """
 
 import collections
@@ -18,7 +18,7 @@ COLLECTIONS: Final = Library("collections")
 
 
 class Dict:
-    """What subclasses of dict have of it."""
+    """The methods that subclasses of dict inherit."""
 
     data: Any
 
@@ -111,7 +111,7 @@ class Defaultdict(Dict):
 
 @COLLECTIONS.stand(collections.Counter, collections.Counter, "data", eager=True, content="data", fill=dict.update)
 class Counter(Dict):
-    """Methods that are not here are those of the real class, which are Python code."""
+    """``collections.Counter``. Methods that are not here are those of the real class, which are Python code."""
 
     def __init__(self, iterable: Any = None, /, **kwds: Any) -> None:
         self.data = {}
@@ -152,7 +152,7 @@ class Counter(Dict):
 
 
 def _ints(pairs: Any) -> bool:
-    """Are comparisons of these counts nobody's business?"""
+    """Are the counts of the pairs ints, so that comparing them runs no user code?"""
     for pair in pairs:
         if type(pair[1]) is not int:
             return False
@@ -166,7 +166,7 @@ class Ordered(Dict):
             raise TypeError(f"expected at most 1 arguments, got {len(args)}")
         if args and not seen(args[0]):
             leave()
-        #: a new object whenever an iterator begins, None after a change
+        #: a token shared by the active iterators; a change sets it to None, which invalidates them, and the next iterator makes a new one
         self.token: Any = None
         self.data = dict(*args, **named)
 
@@ -194,7 +194,7 @@ class Ordered(Dict):
             real(self)[key] = value
 
     def changed(self, key: Any) -> None:
-        """Iterators complain about new keys."""
+        """Invalidate active iterators if key is new."""
         if key not in self.data:
             self.token = None
 
@@ -304,7 +304,9 @@ class OrderedItems(_View):
 
 @COLLECTIONS.stand(type(iter(collections.OrderedDict())))
 class OrderedIterator(Steps):
-    """Goes by the keys that were there when it began; CPython complains if there are others (odictiter_nextkey)."""
+    """An iterator over the keys that existed when it began. Like CPython's, it raises RuntimeError if keys were added or removed since
+    (odictiter_nextkey).
+    """
 
     def __init__(self, source: Any, keys: Any, view: str) -> None:
         if source.token is None:

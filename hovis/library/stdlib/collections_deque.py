@@ -1,7 +1,7 @@
-"""``collections.deque``, as a class of Python code that stands for it (CPython: Modules/_collectionsmodule.c).
+"""The stand-in for ``collections.deque`` (CPython: Modules/_collectionsmodule.c).
 
-What is in one is in a list that only the stand-in holds (its content).  Where an index is not known, the real object is made,
-and asked.
+The items are stored in a list that only the stand-in refers to (its content).  Where an index is not known, the real object
+is built, and its method is called.
 """
 
 import collections
@@ -39,7 +39,7 @@ class Deque:
         if maxlen is not None and len(items) > maxlen:
             del items[: len(items) - maxlen]
         self.limit = maxlen
-        #: a new object whenever an iterator begins, None after a change
+        #: a token shared by the active iterators; a change sets it to None, which invalidates them, and the next iterator makes a new one
         self.token: Any = None
         self.items = items
 
@@ -85,7 +85,7 @@ class Deque:
 
     def clear(self) -> None:
         self.token = None
-        self.items.reverse()  # what is on the left ends first, and the last of a list does
+        self.items.reverse()  # a deque drops its items from the left, a list from the end
         self.items.clear()
 
     def copy(self) -> Any:
@@ -126,7 +126,7 @@ class Deque:
         for item in self:
             if same(item, value):
                 return at
-            at += 1  # noqa: SIM113 (models stay free of other models)
+            at += 1  # noqa: SIM113 (models call no other models)
         raise ValueError(f"{value!r} is not in deque")
 
     def insert(self, index: Any, item: Any, /) -> None:

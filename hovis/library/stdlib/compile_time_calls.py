@@ -1,7 +1,7 @@
-"""Functions of the standard library that give plain data for plain data: on known arguments they are called while tracing.
+"""Functions of the standard library that map plain data to plain data: calls with known arguments are executed while tracing.
 
-What they print, raise or warn of is left to run time; so is what they give, where it is no data.  A function that has
-been replaced is another one, and is not in here.
+A call that prints, raises or warns is left to run time, and so is one whose result is not plain data.  The table contains function
+objects: a function that replaces one of them in its module is not in it.
 """
 
 import ast
@@ -41,9 +41,9 @@ from hovis.library.language.signatures.fold_limits import short, weight
 
 AHEAD: Final = Library("ahead")
 
-#: Characters and items of arguments and results that are worked on while tracing.
+#: The most characters and items of the arguments (of results: four times as many) of a call that is executed while tracing.
 MOST: Final = 4_000
-#: Numbers that sizes of results may depend on.
+#: The largest int among the arguments, because the size of the result may depend on it.
 LARGEST: Final = 10_000
 
 _FUNCTIONS: Final[dict[Any, str]] = {
@@ -71,7 +71,7 @@ _FUNCTIONS: Final[dict[Any, str]] = {
 
 
 def _called(fn: Callable[..., Any]) -> Any:
-    """The rule for one function."""
+    """Make the action that calls fn while tracing."""
 
     def rule(m: Machine, args: list[V], named: dict[str, V]) -> V | None:
         given = look(m, [*args, *named.values()])
@@ -97,14 +97,14 @@ def _called(fn: Callable[..., Any]) -> Any:
 
 
 def _is_short(found: Any) -> bool:
-    """Are there no ints whose way from or to text hangs on ``sys.set_int_max_str_digits``?"""
+    """Is the result free of ints whose conversion to or from text depends on ``sys.set_int_max_str_digits``?"""
     if type(found) is dict:
         return _is_short([*found, *found.values()])
     return all(map(_is_short, found)) if type(found) in (list, tuple) else short(found)
 
 
 def _stays(m: Machine, fn: Callable[..., Any], codes: frozenset[CodeType] | None) -> bool:
-    """Does the residual see it where something changes that fn reads?"""
+    """Is the residual guarded against changes of whatever fn reads?"""
     if not isinstance(fn, FunctionType):
         return True
     if codes is None:
@@ -114,13 +114,13 @@ def _stays(m: Machine, fn: Callable[..., Any], codes: frozenset[CodeType] | None
 
 @functools.lru_cache(16)
 def _ends(library: Library) -> frozenset[CodeType]:
-    """The code of functions that the library knows anyway."""
+    """Return the code objects of functions that the library has rules for, at which footprints end."""
     known = {*library.actions, *library.primitives} - AHEAD.actions.keys()
     return frozenset(fn.__code__ for fn in known if isinstance(fn, FunctionType))
 
 
 def _plain(values: list[Any]) -> bool:
-    """Are these numbers of moderate size, texts, and lists, tuples and dicts of such?"""
+    """Do the values consist only of numbers of moderate size, strings, bytes, None, and lists, tuples and dicts of these?"""
     for value in values:
         kind = type(value)
         if kind in (list, tuple):
@@ -137,7 +137,7 @@ def _plain(values: list[Any]) -> bool:
     return True
 
 
-#: The same of methods and classes.
+#: Classes whose constructors are called while tracing in the same way.
 _METHODS: Final = (bytes,)
 
 for _fn in _METHODS:

@@ -1,7 +1,8 @@
-"""Caches of functools, as Python code that stands for them (CPython: Modules/_functoolsmodule.c, Lib/functools.py).
+"""Stand-ins for the caches of functools (CPython: Modules/_functoolsmodule.c, Lib/functools.py).
 
-What a cache that was there before holds, and how often it was asked, can be seen from outside: its calls stay.  What they will
-probably give is what it holds now, or what the function behind it gives when it is traced.
+The contents and the counters of a cache that existed before the trace can be observed from outside, so calls of it stay in the
+residual.  Their result is predicted: it is probably the entry that the cache holds now, or the result of tracing the wrapped
+function.
 """
 
 import functools
@@ -24,23 +25,23 @@ from hovis.library.language.signatures.fold_limits import weight
 CACHES: Final = Library("caches")
 
 _WRAPPER: Final[Any] = functools._lru_cache_wrapper
-#: Stands between the positional and the keyword arguments in a key.
+#: Separates the positional from the keyword arguments in a key.
 _MARK: Final[Any] = object
 
-#: Entries of a cache that are gone through, and parts of a result that is compared with what was expected.
+#: The most entries of a cache that is searched, and the most parts of a predicted result, with which the real one is compared.
 MOST_ENTRIES: Final = 4_096
 MOST_PARTS: Final = 64
-#: Instructions that a trace may interpret to find out what cached functions give, all together, and how deep these may call one another.
+#: The most instructions that a trace may interpret in all to predict results of cached functions, and how deeply the predictions may nest.
 MOST_STEPS: Final = 10_000
 DEEPEST: Final = 40
 
 
-#: The key of what a trace has asked for.
+#: The key of the `_Guesses` of a trace in ``tables.answers``.
 _GUESSES: Final = "guesses"
 
 
 class _Guesses:
-    """What the functions behind caches give, as far as a trace has asked."""
+    """The results of cached functions that a trace has computed so far, and what is left of its budget for that."""
 
     def __init__(self) -> None:
         self.known: dict[Any, Any] = {}
@@ -49,21 +50,21 @@ class _Guesses:
 
 
 def _expected(m: Machine, cache: Known, args: list[Any], named: dict[str, Any]) -> Known | None:
-    """What a call of a cache will probably give: a constant, or (where it is looked at again) an object that it holds."""
+    """Return the probable result of a call of a cache, or None: a constant, or (where guards are tested again) an object that the cache holds."""
     given, called = [v.value for v in args], {name: v.value for name, v in named.items()}
     if not all(map(is_immutable, (*given, *called.values()))):
         return None
     guesses = m.tables.answers.setdefault(_GUESSES, _Guesses())
     key = (id(cache.value), constant_key(tuple(given)), tuple((name, constant_key(value)) for name, value in called.items()))
     if key not in guesses.known:
-        guesses.known[key] = None  # a function that asks for itself
+        guesses.known[key] = None  # no prediction for recursive calls
         guesses.known[key] = _held(cache.value, given, called, m.environment.frozen) or _given(m, guesses, cache.value, given, called)
     found = guesses.known[key]
     return None if found is None else Known(found.value, labels_of(*args, *named.values()))
 
 
 def _held(cache: Any, given: list[Any], named: dict[str, Any], frozen: bool) -> Known | None:
-    """What a cache holds for these now; it is not asked, which would count."""
+    """Return the cached result for these arguments, or None. The cache is not called, because the call would be counted."""
     wanted = [_key(tuple(given), named, typed) for typed in (False, True)]
     for key, value in _entries(cache):
         if any(_is_key(key, one) for one in wanted):
@@ -72,14 +73,15 @@ def _held(cache: Any, given: list[Any], named: dict[str, Any], frozen: bool) -> 
 
 
 def _entries(cache: Any) -> Iterator[tuple[Any, Any]]:
-    """The entries of a cache of C code: a dictionary, and behind it the function; in front of it all links, where the cache is bounded.
+    """Yield the entries of a cache implemented in C, from the objects that it refers to: a dict followed by the function, and before these all
+    links if the cache is bounded.
 
-    What is found is compared with what comes, so it may be wrong.
+    The entries may be wrong, because a predicted result is compared with the real one at run time.
     """
     shown, fn = gc.get_referents(cache), getattr(cache, "__wrapped__", None)
     at = next((k for k in reversed(range(len(shown) - 1)) if type(shown[k]) is dict and shown[k + 1] is fn), 0)
     if at and len(shown[at]) <= MOST_ENTRIES:
-        links = shown[1:at]  # of each its key, the result and its class
+        links = shown[1:at]  # of each link its key, its result and its class
         yield from zip(links[::3], links[1::3], strict=False) if links else shown[at].items()
 
 
@@ -90,7 +92,7 @@ def _is_key(held: Any, wanted: Any) -> bool:
 
 
 def _given(m: Machine, guesses: _Guesses, cache: Any, given: list[Any], named: dict[str, Any]) -> Known | None:
-    """What the function behind a cache gives by its trace, if that is a constant."""
+    """Trace the function behind a cache for these arguments, and return its result if it is a constant; else None."""
     fn = getattr(cache, "__wrapped__", None)
     values = _by_position(fn, given, named) if type(fn) is FunctionType else None
     if values is None or guesses.left <= 0 or guesses.depth >= DEEPEST:
@@ -114,7 +116,7 @@ def _given(m: Machine, guesses: _Guesses, cache: Any, given: list[Any], named: d
 
 
 def _by_position(fn: FunctionType, given: list[Any], named: dict[str, Any]) -> list[Any] | None:
-    """The arguments of a call, all by position; None: that can't be done."""
+    """Return the arguments of a call as positional arguments, or None if that is not possible."""
     code, defaults = fn.__code__, fn.__defaults__ or ()
     values, left = list(given), dict(named)
     for at in range(len(given), code.co_argcount):
@@ -128,7 +130,7 @@ def _by_position(fn: FunctionType, given: list[Any], named: dict[str, Any]) -> l
 
 @CACHES.stand(_WRAPPER, _WRAPPER, "function limit typed info", when={"hits": 0, "misses": 0}, dictionary=True, expected=_expected)
 class LruCache:
-    """What ``lru_cache`` makes of a function; once it has been called it cannot be built any more."""
+    """A function wrapped by ``functools.lru_cache``; the real object can be built only before its first call."""
 
     def __init__(self, user_function: Any, maxsize: Any, typed: Any, cache_info_type: Any) -> None:
         if not settled(maxsize) or not (maxsize is None or type(maxsize) is int) or not settled(typed) or not callable(user_function):
@@ -139,7 +141,7 @@ class LruCache:
         self.info = cache_info_type
         self.hits = 0
         self.misses = 0
-        #: the entry used last comes last
+        #: the entries, the most recently used one last
         self.cache: dict[Any, Any] = {}
 
     def __call__(self, /, *args: Any, **named: Any) -> Any:
@@ -174,7 +176,7 @@ class LruCache:
 
 
 def _key(args: Any, named: Any, typed: Any) -> Any:
-    """lru_cache_make_key."""
+    """Return the key of a call (lru_cache_make_key)."""
     if not typed and not named and len(args) == 1 and (type(args[0]) is int or type(args[0]) is str):
         return args[0]
     key = args
@@ -192,7 +194,7 @@ def _key(args: Any, named: Any, typed: Any) -> Any:
 
 @CACHES.model(functools.cached_property.__get__, eager=True)
 def cached_property_get(self: Any, instance: Any, owner: Any = None) -> Any:
-    """Without the lock that some versions take: nobody sees it."""
+    """``functools.cached_property.__get__``, without the lock of some versions, which is not observable."""
     if instance is None:
         return self
     name = self.attrname

@@ -1,4 +1,4 @@
-"""Callable objects of functools and operator, as classes of Python code that stand for them.
+"""Stand-ins for the callable objects of functools and operator.
 
 (CPython: Modules/_functoolsmodule.c, Modules/_operator.c.)
 """
@@ -130,7 +130,7 @@ def index_of(a: Any, b: Any, /) -> int:
     for item in a:
         if same(item, b):
             return index
-        index += 1  # noqa: SIM113 (models stay free of other models)
+        index += 1  # noqa: SIM113 (models call no other models)
     raise ValueError(_NOT_IN)
 
 
@@ -149,7 +149,7 @@ _OTHER: Final = text_of(lambda: _MAKER(1) < 3)
 
 @CALLABLES.stand(_KEY, operations.make_key, "compare value", frozen=True)
 class Key:
-    """The function that ``cmp_to_key`` gives, and the keys that it makes."""
+    """The result of ``functools.cmp_to_key``, and the keys that it makes."""
 
     def __init__(self, compare: Any, value: Any) -> None:
         self.compare = compare

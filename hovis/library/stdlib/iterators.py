@@ -1,8 +1,8 @@
-"""The iterators of the builtins and of itertools, as classes of Python code that stand for them.
+"""Stand-ins for the iterators of the builtins, and helpers for those of itertools.
 
-``__init__`` takes what the real one takes, and the iterators of its arguments at once, as it does.  ``step`` is
-``__next__`` that gives END at the end: the same calls in the same order, and the same state left behind by a step
-that raised.  In ``build`` is how the real iterator is made where one of these escapes.
+``__init__`` has the parameters of the real class, and calls ``iter()`` on the iterables immediately, as that does.
+``step`` is ``__next__`` that returns END at the end: it makes the same calls in the same order, and a step that raises
+leaves the same state.  The arguments of ``stand`` describe how the real iterator is built where a stand-in escapes.
 (CPython: Python/bltinmodule.c, Objects/enumobject.c, Objects/listobject.c, Objects/iterobject.c.)
 """
 
@@ -17,7 +17,7 @@ from hovis.library.language.stepping import END, Steps
 
 ITERATORS: Final = Library("iterators")
 
-#: An argument that was not given.
+#: The default of an argument that was not passed.
 MISSING: Final[Any] = END
 
 
@@ -45,7 +45,7 @@ class Filter(Steps):
 
     def step(self) -> Any:
         plain = self.function is None or self.function is bool
-        # asked for at one place alone: where the iterator is a generator, its body is there once
+        # next is called at a single place, so the body of a known generator is inlined only once
         while True:
             item = next(self.iterator, END)
             if item is END:
@@ -75,14 +75,14 @@ class Zip(Steps):
 
 
 def _check_lengths(iterators: Any, ended: int) -> None:
-    """The iterator at index ended is exhausted, the ones before it were not."""
+    """Raise the ValueError of a strict zip unless all iterators end together: that at index ended is exhausted, those before it were not."""
     if ended:
         raise ValueError(f"zip() argument {ended + 1} is shorter than argument{'s 1-' if ended > 1 else ' '}{ended}")
     index = 0
     for iterator in iterators:
         if index and next(iterator, END) is not END:
             raise ValueError(f"zip() argument {index + 1} is longer than argument{'s 1-' if index > 1 else ' '}{index}")
-        index += 1  # noqa: SIM113 (models stay free of other models)
+        index += 1  # noqa: SIM113 (models call no other models)
 
 
 @ITERATORS.stand(enumerate, enumerate, "~iterator index", quiet=True)
@@ -159,7 +159,7 @@ class Calls(Steps):
         except StopIteration:
             self.done = True
             return END
-        if self.done or same(self.sentinel, result):     # the function may have taken all there is from this very iterator
+        if self.done or same(self.sentinel, result):     # the function may have exhausted this very iterator
             self.done = True
             return END
         return result
@@ -167,11 +167,11 @@ class Calls(Steps):
 
 def same(a: Any, b: Any) -> Any:
     """PyObject_RichCompareBool with Py_EQ."""
-    return True if a is b or a == b else False  # noqa: SIM210 (not the value of ==)
+    return True if a is b or a == b else False  # noqa: SIM210 (a bool, not the result of ==)
 
 
 def ssize(value: Any) -> int:
-    """An index that fits a machine word."""
+    """Return value as an index that fits Py_ssize_t; OverflowError if it does not fit."""
     number = operator.index(value)
     if number > sys.maxsize or number < -sys.maxsize - 1:
         raise OverflowError("Python int too large to convert to C ssize_t")
@@ -180,7 +180,7 @@ def ssize(value: Any) -> int:
 
 @ITERATORS.model(operations.unpack)
 def unpack(iterable: Any, count: int) -> Any:
-    """``a, b = iterator``: one step more than there are names (unpack_iterable in Python/ceval.c)."""
+    """``a, b = iterator``: takes one more step than there are names (unpack_iterable in Python/ceval.c)."""
     items: list[Any] = []
     for item in iterable:
         if len(items) == count:

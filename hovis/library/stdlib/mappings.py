@@ -1,4 +1,4 @@
-"""A read-only view of a dict, and the empty dictionary by weak keys, as classes of Python code that stand for them."""
+"""Stand-ins for the read-only view of a dict, and for an empty ``weakref.WeakKeyDictionary``."""
 
 import types
 import weakref
@@ -11,7 +11,7 @@ WRAPPERS: Final = Library("wrappers")
 
 @WRAPPERS.stand(types.MappingProxyType, types.MappingProxyType, "mapping", frozen=True)
 class MappingProxy:
-    """(CPython: Objects/descrobject.c.)"""
+    """``types.MappingProxyType`` (CPython: Objects/descrobject.c)."""
 
     def __init__(self, mapping: Any, /) -> None:
         if type(mapping) is not dict:
@@ -66,7 +66,7 @@ class MappingProxy:
 
 @WRAPPERS.stand(weakref.WeakKeyDictionary, weakref.WeakKeyDictionary, eager=True)
 class WeakKeyDictionary:
-    """While nothing is in it; the real one takes things in."""
+    """An empty ``weakref.WeakKeyDictionary``; items are stored only in the real object."""
 
     def __init__(self, dict: Any = None) -> None:
         if dict is not None:

@@ -1,9 +1,9 @@
-"""Regular expressions (CPython: Lib/re, Modules/_sre).
+"""Rules and actions for regular expressions (CPython: Lib/re, Modules/_sre).
 
-A known pattern is compiled while tracing; an unknown one is compiled at run time, in one call: nobody wants the compiler
-inlined.  What a known pattern finds in text is a ``Match`` of which the pattern is known, and so which groups there are
-and which of them always take part.  In known text it is found while tracing, where that is quickly done: then all that
-is asked of the match is known, and if it gets out, it is made anew.
+A known pattern is compiled while tracing; an unknown one is compiled at run time, in one call, so that the regex compiler
+is not inlined.  A ``Match`` of a known pattern carries the pattern in its type, which tells what groups there are and which
+of them take part in every match.  If the text is known as well and matching is quick, it is done while tracing: then all
+properties of the match are known, and if the match escapes, the matching is repeated at run time.
 """
 
 import functools
@@ -35,23 +35,23 @@ MATCH: Final = Type(re.Match)
 TEXTS: Final = (str, bytes)
 ZERO: Final = Const(0)
 
-#: Steps of matching that are done while tracing, by a bound that is seldom reached.
+#: The most steps of matching that are done while tracing, by an upper bound that is seldom reached.
 STEPS: Final = 200_000
-#: Characters of a pattern that is compiled while tracing.
+#: The most characters of a pattern that is compiled while tracing.
 LONGEST: Final = 2_000
 
-# ------------------------------------------------------------------------------------------------- what is known of a pattern
+# ------------------------------------------------------------------------------------------------- properties of patterns
 
 _parser: Final[Any] = getattr(re, "_parser", None)
 _REPEATS: Final = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 
 
 class Shape(NamedTuple):
-    """What is known of a pattern.
+    """Static properties of a pattern.
 
-    groups          those that take part in every match
-    repeats         how many repeats of no fixed length are tried again where what follows does not match (infinity: one in another)
-    repeats_to_end  the same where the match has to reach the end of the text
+    groups          the groups that take part in every match
+    repeats         the number of repeats of variable length that backtracking may retry (infinity if they are nested)
+    repeats_to_end  the same number if the match has to reach the end of the text
     """
 
     groups: frozenset[int]
@@ -71,7 +71,7 @@ def shape(pattern: "re.Pattern[Any]") -> Shape:
 
 
 def _taking_part(parsed: Iterable[Any]) -> set[int]:
-    """The groups without which nothing matches."""
+    """Return the groups that take part in every match."""
     groups: set[int] = set()
     for op, argument in parsed:
         name = str(op)
@@ -85,7 +85,9 @@ def _taking_part(parsed: Iterable[Any]) -> set[int]:
 
 
 def _repeats(parsed: Iterable[Any], fails: bool) -> tuple[float, bool]:
-    """How many repeats are tried again in a sequence, and whether it may not match; fails: may what comes behind it not match?"""
+    """Return the number of repeats in a sequence that backtracking may retry, and whether the sequence may fail to match. fails: whether the
+    rest of the pattern may fail to match.
+    """
     total = 0.0
     mine = False
     for op, argument in reversed(list(parsed)):
@@ -123,21 +125,21 @@ def _repeats_of_repeat(least: int, most: Any, inner: Iterable[Any], fails: bool)
     return float("inf") if within or most > FEW else most, least > 0
 
 
-#: What matches one character.
+#: Operations that match one character.
 _SINGLE: Final = frozenset({"LITERAL", "NOT_LITERAL", "IN", "ANY", "CATEGORY"})
-#: A part of a pattern that is repeated more often than this may match in any number of ways.
+#: A part of a pattern that may be repeated more often than this counts as an unlimited number of repeats.
 FEW: Final = 3
 
 
 def quick(pattern: "re.Pattern[Any]", text: Any, to_end: bool = False) -> bool:
-    """Is what a pattern finds in a text quickly found?"""
+    """Is the number of steps to match text bounded by STEPS? to_end: the match has to reach the end of the text."""
     known = shape(pattern)
     repeats = known.repeats_to_end if to_end else known.repeats
     return repeats < 12 and (len(text) + 2) ** min(repeats + 1, 12) <= STEPS
 
 
 def plain(pattern: object) -> "re.Pattern[Any] | None":
-    """A known pattern that does the same everywhere."""
+    """Return pattern if it is a pattern that behaves the same everywhere, independent of the locale; else None."""
     if type(pattern) is not re.Pattern or type(pattern.pattern) not in TEXTS or pattern.flags & re.LOCALE:
         return None
     return pattern
@@ -148,7 +150,7 @@ def plain(pattern: object) -> "re.Pattern[Any] | None":
 
 @functools.lru_cache(1024)
 def compiled(pattern: str | bytes, flags: int) -> "re.Pattern[Any] | None":
-    """The compiled pattern; None if CPython complains or warns, or does more than to compile."""
+    """Return the compiled pattern, or None if CPython raises or warns, or compiling has other effects."""
     if len(pattern) > LONGEST or flags & (re.DEBUG | re.LOCALE):
         return None
     try:
@@ -160,7 +162,7 @@ def compiled(pattern: str | bytes, flags: int) -> "re.Pattern[Any] | None":
 
 
 def compile_pattern(m: Machine, args: list[V], named: dict[str, V]) -> V | None:
-    """``re._compile(pattern, flags)``, of which re.compile and all its kin consist."""
+    """``re._compile(pattern, flags)``, on which re.compile and the other functions of re are based."""
     if len(args) != 2 or named:
         return None
     pattern, flags = args
@@ -177,7 +179,7 @@ def compile_pattern(m: Machine, args: list[V], named: dict[str, V]) -> V | None:
 
 
 def _compile_rule(pattern: AbstractValue, flags: AbstractValue) -> Answer | None:
-    """It may warn, and what filters and shows warnings is the user's."""
+    """``re._compile``: it may warn, which may run the user's warning filters and hooks."""
     return Answer(PATTERN, ANYTHING)
 
 
@@ -191,7 +193,7 @@ if _COMPILE is not None:
 
 
 def _bounds(bounds: tuple[AbstractValue, ...]) -> Effect | None:
-    """The effect of taking ints as bounds of a text."""
+    """Return the effect of passing ints as bounds of a text, or None if they are not ints."""
     if not all(class_of(b) in (int, bool) for b in bounds):
         return None
     return PURE if all(map(moderate, bounds)) else RAISES
@@ -209,7 +211,7 @@ def _known_text(method: Callable[..., Any], pattern: "re.Pattern[Any]", text: Ab
 
 
 def _finding(method: Callable[..., Any]) -> Callable[..., Answer | None]:
-    """match, fullmatch and search: a Match or None."""
+    """Make the rule for match, fullmatch or search, whose result is a Match or None."""
 
     def rule(pattern: AbstractValue, string: AbstractValue, pos: AbstractValue = ZERO, endpos: AbstractValue | None = None) -> Answer | None:
         bounds = (pos,) if endpos is None else (pos, endpos)
@@ -233,7 +235,7 @@ for _method in (re.Pattern.match, re.Pattern.fullmatch, re.Pattern.search):
 
 
 def _splitting(pattern: AbstractValue, string: AbstractValue, *bounds: AbstractValue) -> Answer | None:
-    """split and findall: a list."""
+    """split and findall, whose result is a list."""
     effect = _bounds(bounds)
     if class_of(pattern) is not re.Pattern or class_of(string) not in TEXTS or effect is None or len(bounds) > 2:
         return None
@@ -255,7 +257,7 @@ row(PATTERNS, re.Pattern.findall, _splitting, _quick_to_split)
 
 
 def _replacing(result: Callable[[AbstractValue], AbstractValue]) -> Callable[..., Answer | None]:
-    """sub and subn with a template."""
+    """Make the rule for sub or subn with a template."""
 
     def rule(pattern: AbstractValue, repl: AbstractValue, string: AbstractValue, count: AbstractValue = ZERO) -> Answer | None:
         kind = class_of(string)
@@ -274,14 +276,14 @@ def _quick_to_replace(pattern: Any, repl: Any, text: Any, count: int = 0) -> boo
 row(PATTERNS, re.Pattern.sub, _replacing(lambda kind: kind), _quick_to_replace)
 row(PATTERNS, re.Pattern.subn, _replacing(lambda kind: tuple_of(kind, INT)), _quick_to_replace)
 
-#: More matches than these are not looked at one by one.
+#: The most matches that are traced one by one.
 MOST: Final = 256
 _PATTERN: Final[Any] = re.Pattern
 SCANNER: Final[Any] = type(_PATTERN.scanner(re.compile(""), ""))
 
 
 def matches(pattern: Any, string: Any) -> Any:
-    """For models: what finditer gives, one by one."""
+    """For models: the matches of finditer, one by one."""
     scanner = pattern.scanner(string)
     while (match := scanner.search()) is not None:
         yield match
@@ -329,7 +331,7 @@ def next_match(m: Machine, args: list[V], named: dict[str, V]) -> V | None:
 
 @PATTERNS.stand(type(re.compile("").finditer("")), re.Pattern.finditer, "pattern string", when={"rest": None})
 class Finditer(Steps):
-    """What finditer gives (pattern_finditer): stepped through, it cannot be told from one that begins."""
+    """``re.Pattern.finditer`` (pattern_finditer). The real iterator can be built only before the first step."""
 
     def __init__(self, pattern: Any, string: Any) -> None:
         self.pattern = pattern
@@ -344,7 +346,7 @@ class Finditer(Steps):
 
 @PATTERNS.action(re.Pattern.finditer)
 def find_each(m: Machine, args: list[V], named: dict[str, V]) -> V | int | None:
-    """All matches of a known pattern, in text of its kind."""
+    """``re.Pattern.finditer`` of a known pattern, in text of its kind."""
     if len(args) != 2 or named or not isinstance(args[0], Known):
         return None
     pattern = plain(args[0].value)
@@ -358,7 +360,7 @@ def find_each(m: Machine, args: list[V], named: dict[str, V]) -> V | int | None:
 
 @PATTERNS.action(re.Pattern.sub)
 def sub(m: Machine, args: list[V], named: dict[str, V]) -> V | int | None:
-    """sub with a function."""
+    """``re.Pattern.sub`` with a function."""
     return call_function(m, Known(replaced_text), replaced_text, args, {}) if _by_function(m, args, named) else None
 
 
@@ -368,7 +370,7 @@ def subn(m: Machine, args: list[V], named: dict[str, V]) -> V | int | None:
 
 
 def _by_function(m: Machine, args: list[V], named: dict[str, V]) -> bool:
-    """Is it a call of sub for a known pattern, with a function that can be entered?"""
+    """Is this a call of sub or subn of a known pattern, with a function that can be traced?"""
     if not 3 <= len(args) <= 4 or named or not isinstance(args[0], Known):
         return False
     pattern, repl = plain(args[0].value), args[1]
@@ -382,11 +384,11 @@ def replaced_text(pattern: Any, repl: Any, string: Any, count: int = 0) -> Any:
 
 
 def replaced(pattern: Any, repl: Any, string: Any, count: int = 0) -> Any:
-    """pattern_subx, where repl is a function."""
+    """``re.Pattern.subn``, where repl is a function (pattern_subx)."""
     pieces, end, done = [], 0, 0
     for match in matches(pattern, string):
         if count and done >= count:
-            break  # at once, if it is negative
+            break  # with a negative count, there are no replacements
         done += 1
         start = match.start()
         if end < start:

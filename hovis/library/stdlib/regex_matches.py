@@ -1,4 +1,4 @@
-"""Methods of matches of regular expressions (CPython: Modules/_sre): groups, places, and what is known of these by the pattern."""
+"""Rules for the methods of regular expression matches (CPython: Modules/_sre): groups and positions, with the facts implied by the pattern."""
 
 import operator
 import re
@@ -30,7 +30,7 @@ def facts_of(match: AbstractValue) -> Facts | None:
 
 
 def _number(pattern: "re.Pattern[Any]", group: AbstractValue) -> int | None:
-    """The number of a known group that is there."""
+    """Return the number of a known group of the pattern, or None."""
     if not isinstance(group, Const):
         return None
     if type(group.value) is str:
@@ -76,7 +76,7 @@ def groups_of(match: AbstractValue, default: AbstractValue = _NO_DEFAULT) -> Ans
 
 
 def _place(method: Callable[..., Any], kind: AbstractValue) -> Callable[..., Answer | None]:
-    """start, end and span."""
+    """Make the rule for start, end or span."""
 
     def rule(match: AbstractValue, group: AbstractValue = ZERO) -> Answer | None:
         if class_of(match) is not re.Match or class_of(group) not in (int, bool, str):
@@ -119,7 +119,7 @@ def item_of_match(m: Machine, args: list[V], named: dict[str, V]) -> V | int | N
 
 @MATCHES.action(re.Match.groupdict)
 def named_groups(m: Machine, args: list[V], named: dict[str, V]) -> V | None:
-    """A dict of what is known of the named groups."""
+    """``match.groupdict()`` as a virtual dict, with the known types of the groups."""
     facts = facts_of(m.type_of(args[0])) if len(args) == 1 and not named else None
     if facts is None:
         return None
@@ -131,7 +131,7 @@ def named_groups(m: Machine, args: list[V], named: dict[str, V]) -> V | None:
 
 
 def _attribute(name: str) -> Callable[[Any, Any], V | None]:
-    """An attribute of a Match."""
+    """Make the rule for an attribute of a Match."""
 
     def read(m: Any, value: Dyn) -> V | None:
         facts = facts_of(value.type)

@@ -1,4 +1,4 @@
-"""Clocks and random numbers: a float or an int, another one each time."""
+"""Rules for clocks and random numbers, which return a float or an int that differs from call to call."""
 
 import random
 import time

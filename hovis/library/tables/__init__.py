@@ -1,1 +1,1 @@
-"""Tables that libraries fill: derivatives, batching, inverses, lowerings."""
+"""Tables of rules that libraries fill: derivatives, batching rules, inverses, lowerings."""

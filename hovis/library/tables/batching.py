@@ -1,12 +1,13 @@
-"""What a call does to many values at once: one row a callable, ordinary Python that the engine traces through.
+"""Batching rules, by callable: each is an ordinary Python function that computes the call in all lanes at once. The engine traces through it.
 
-Of what is *batched* there is one value a lane, along axis 0 of an array; the rest is the same in all lanes.  A row is
-given how many lanes there are and which operands are batched (True, False), and the operands; what it returns is batched.
+A *batched* operand has one value per lane, along axis 0 of an array; an operand that is not batched is the same in all
+lanes.  A rule gets the number of lanes, for each operand whether it is batched (True, False), and the operands; its result
+is batched.
 
     elementwise(np.sin, operator.add, …)            ranks are aligned, then it is the callable itself
     @batched(np.matmul) def _(lanes, which, a, b): … anything else
 
-What has no row is done lane by lane.
+A callable without a rule is called lane by lane.
 """
 
 from collections.abc import Callable
@@ -14,12 +15,12 @@ from typing import Any, Final
 
 Rule = Callable[..., Any]
 
-#: callable -> its row
+#: callable -> its rule
 BATCHING: Final[dict[Any, Rule]] = {}
 
 
 def batched(*fns: object) -> Callable[[Rule], Rule]:
-    """The decorated function is the row of these."""
+    """Decorator: register the function as the batching rule of fns."""
 
     def add(rule: Rule) -> Rule:
         for fn in fns:
@@ -30,6 +31,6 @@ def batched(*fns: object) -> Callable[[Rule], Rule]:
 
 
 def by(make: Callable[[Any], Rule], *fns: object) -> None:
-    """Rows of one kind, made of the callables themselves."""
+    """Register the batching rule ``make(fn)`` for each of fns."""
     for fn in fns:
         BATCHING[fn] = make(fn)

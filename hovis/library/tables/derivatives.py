@@ -1,7 +1,7 @@
-"""How results change with arguments: one row a callable, ordinary Python that the engine traces through.
+"""Derivative rules, by callable: each is an ordinary Python function that the engine traces through.
 
-A row says, operand by operand, what a change of the operand makes of the result (``push``), and what the result's
-*cotangent* g makes of the operand's (``pull``); y is the result, and the arguments come as they were.
+A row contains, for each operand, how the tangent t of the operand determines that of the result (``push``), and how the
+*cotangent* g of the result determines that of the operand (``pull``); y is the result, followed by the arguments of the call.
 
     linear(np.sum, lambda g, y, x, …: …)                 the push is the callable itself, given the tangent
     multilinear(np.matmul, pull_a, pull_b)               the same in each of its operands
@@ -10,10 +10,10 @@ A row says, operand by operand, what a change of the operand makes of the result
     defined(np.var, variance)                            as the function says, which is differentiated itself
     constant(np.argmax, …)                               no derivative: the result does not change, or is no number
 
-The cotangent of a value is of its kind: a number for a number, an array of its shape and dtype for an array, a tuple
-for a tuple or list.  Where it is nothing, it is None.  Rows of one function for all operands (of which there may be any
-number) get the position first: ``pull(np.einsum, every=lambda k, g, y, *args: …)``.  Elementwise functions have partial
-derivatives, which give both at once (:mod:`hovis.library.numpy.derivatives.elementwise`).
+The cotangent has the structure of the value: a number for a number, an array of the same shape and dtype for an array, a
+tuple for a tuple or list.  None stands for a zero cotangent.  A rule for all operands (of which there may be any number) gets
+the position of the operand first: ``pull(np.einsum, every=lambda k, g, y, *args: …)``.  For elementwise functions, both
+rules are made from partial derivatives (:mod:`hovis.library.numpy.derivatives.elementwise`).
 """
 
 from collections.abc import Callable, Iterator
@@ -25,14 +25,14 @@ Rule = Callable[..., Any]
 
 @dataclass(slots=True, eq=False)
 class Derivative:
-    """The row of one callable.
+    """The derivative rules of one callable.
 
-    pulls, pushes   by operand; None where there is nothing
-    every_pull, every_push   for all operands, given the position first
-    definition      what is differentiated instead
-    again           a pull computes the definition again, from the operands: nothing in it is kept
-    transposed      a push that is linear in the tangent, of which the pull is made by differentiating it
-    constant        it has no derivative
+    pulls, pushes   one rule for each operand; None for an operand without a derivative
+    every_pull, every_push   one rule for all operands, which gets the position first
+    definition      an equivalent function, which is differentiated instead
+    again           whether a pull recomputes the definition from the operands, so that no intermediate value is kept
+    transposed      a push that is linear in the tangent; the pull is derived by differentiating it
+    constant        whether there is no derivative
     parameters      the names of the parameters, for operands that are passed by name
     """
 
@@ -48,7 +48,7 @@ class Derivative:
 
 
 class Own:
-    """A callable that holds its row itself: one that is no longer used takes it along."""
+    """A callable that stores its own derivative rules, so that they are freed together with it."""
 
     __slots__ = ("derivative",)
 
@@ -57,15 +57,15 @@ class Own:
 
 
 class Derivatives:
-    """Rows by callable."""
+    """A table of derivative rules by callable."""
 
     def __init__(self) -> None:
         self.rows: dict[Any, Derivative] = {}
-        #: callables that have a derivative, and no row: why not
+        #: callable that has a derivative, but no row -> the reason
         self.absent: dict[Any, str] = {}
 
     def of(self, callee: object) -> Derivative | None:
-        """The row of a callable, if it has one (and can be looked up at all)."""
+        """Return the `Derivative` of a callable, or None if it has none or is not hashable."""
         if isinstance(callee, Own):
             return callee.derivative
         try:
@@ -74,7 +74,7 @@ class Derivatives:
             return None
 
     def row(self, fn: object) -> Derivative:
-        """The row of fn, to be filled."""
+        """Return the `Derivative` of fn, to be filled in; make an empty one if there is none."""
         if isinstance(fn, Own):
             fn.derivative = fn.derivative or Derivative()
             return fn.derivative
@@ -87,32 +87,34 @@ class Derivatives:
 TABLE: Final = Derivatives()
 
 
-# ------------------------------------------------------------------------------------------------- how rows are written
+# ------------------------------------------------------------------------------------------------- functions that fill the table
 
 
 def pull(fn: object, *rules: Rule | None, every: Rule | None = None, parameters: str = "") -> None:
-    """What a cotangent of the result makes of the operands: a function each, or one for all."""
+    """Set the reverse-mode rules of fn, from the cotangent of the result to those of the operands: one function per operand, or one for all
+    (every).
+    """
     row = TABLE.row(fn)
     row.pulls, row.every_pull = rules, every
     row.parameters = tuple(parameters.split()) or row.parameters
 
 
 def push(fn: object, *rules: Rule | None, every: Rule | None = None, parameters: str = "") -> None:
-    """What a tangent of an operand makes of the result: a function each, or one for all."""
+    """Set the forward-mode rules of fn, from the tangent of an operand to that of the result: one function per operand, or one for all (every)."""
     row = TABLE.row(fn)
     row.pushes, row.every_push = rules, every
     row.parameters = tuple(parameters.split()) or row.parameters
 
 
 def linear(fns: object, *pulls: Rule, parameters: str = "") -> None:
-    """A function that is linear in its first operand: the tangent of the result is that of the tangent."""
+    """Register functions that are linear in their first operand: the tangent of the result is the function applied to the tangent."""
     for fn in fns if isinstance(fns, tuple) else (fns,):
         pull(fn, *pulls, parameters=parameters)
         push(fn, _itself(fn, 0))
 
 
 def multilinear(fns: object, *pulls: Rule, parameters: str = "") -> None:
-    """A function that is linear in each of its first operands."""
+    """Register functions that are linear in each of their first operands, one for each of pulls."""
     for fn in fns if isinstance(fns, tuple) else (fns,):
         pull(fn, *pulls, parameters=parameters)
         push(fn, *[_itself(fn, k) for k in range(len(pulls))])
@@ -126,7 +128,7 @@ def _itself(fn: Any, k: int) -> Rule:
 
 
 def defined(fns: object, definition: Rule, parameters: str = "") -> None:
-    """A function whose derivative is that of another, which says the same in terms of what has rows."""
+    """Register functions that are differentiated through a definition: an equivalent function of callables that have derivative rules."""
     for fn in fns if isinstance(fns, tuple) else (fns,):
         row = TABLE.row(fn)
         row.definition = definition
@@ -134,12 +136,12 @@ def defined(fns: object, definition: Rule, parameters: str = "") -> None:
 
 
 def constant(*fns: object) -> None:
-    """Results that do not change as the arguments do, or are no numbers."""
+    """Register functions without a derivative: the result is piecewise constant, or no number."""
     for fn in fns:
         TABLE.row(fn).constant = True
 
 
 def absent(why: str, *fns: object) -> None:
-    """What has a derivative that is not known here."""
+    """Register functions whose derivative exists but is not implemented; why is the reason."""
     for fn in fns:
         TABLE.absent[fn] = why

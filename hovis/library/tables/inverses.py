@@ -1,11 +1,11 @@
-"""How an operand is found from the result: one row a callable, ordinary Python that the engine traces through.
+"""Inverse rules, by callable: each is an ordinary Python function that computes an operand from the result. The engine traces through it.
 
     inverse(math.exp, math.log)                          of one operand: the function that undoes it
     inverse(operator.sub, lambda y, a, b: y + b, None)   a rule an operand, given the result and the operands
     taken_apart(make_tuple, lambda k, y, *parts: y[k])   each operand is found by itself, whatever is known of the others
 
-Where the operand itself would be stands an :class:`Unknown`, which knows its shape.  Of functions that are not one-to-one
-it is the principal value: of ``sin`` the arcsine, of a square the root.
+Among the operands that a rule gets, an :class:`Unknown`, which knows its shape, takes the place of the operand to be found.
+For functions that are not one-to-one, the principal value is found: for ``sin`` the arcsine, for a square the root.
 """
 
 import cmath
@@ -22,7 +22,7 @@ Rule = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """An operand that is wanted: its shape if it is an array (None: not known), and its parts if it is a sequence."""
+    """The placeholder of the operand to be found: its shape if it is an array (None if it is not known), and its parts if it is a sequence."""
 
     shape: tuple[int, ...] | None = None
     parts: "tuple[Unknown, ...]" = ()
@@ -30,14 +30,15 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inverse:
-    """The row of one callable.
+    """The inverse rules of one callable.
 
-    rules   by operand, from the result and the operands to that operand
-    part    from the number of an operand, the result and the operands to that operand, though others are not known
-    order   from what is known of the first operand, and the other operands of several calls, to how their results make it up;
-            None if they do not
-    whole   from that order and the results to the operand
-    alike   operands have the shape of the result; one that was broadcast is not found
+    rules   one function for each operand, which computes it from the result and the operands
+    part    computes the operand with a given number from that number, the result and the operands, even if other operands
+            are unknown
+    order   computes how the results of several calls make up the first operand, from what is known of that operand, and the
+            other operands of the calls; None if they do not make it up
+    whole   computes the first operand from that order and the results
+    alike   whether the operand to be found must have the shape of the result: one that was broadcast is not found
     """
 
     rules: tuple[Rule | None, ...] = ()
@@ -47,22 +48,24 @@ class Inverse:
     alike: bool = False
 
 
-#: callable -> its row
+#: callable -> its inverse rules
 INVERSES: Final[dict[Any, Inverse]] = {}
 
 
 def inverse(fn: object, *rules: Rule | None, alike: bool = False) -> None:
-    """Say how the operands of fn are found from its result: a function that undoes it, or a rule for each of several operands."""
+    """Register how the operands of fn are found from its result: by the inverse function of its only operand, or by one rule per operand."""
     INVERSES[fn] = Inverse((_undone(rules[0]),)) if len(rules) == 1 and rules[0] is not None else Inverse(rules, alike=alike)
 
 
 def taken_apart(fn: object, part: Rule) -> None:
-    """Say how fn, which puts its operands together, is taken apart."""
+    """Register how each operand of fn, a constructor of containers, is extracted from the result."""
     INVERSES[fn] = Inverse(part=part)
 
 
 def put_together(fn: object, order: Rule, whole: Rule) -> None:
-    """Say how what fn takes parts of is put together from them."""
+    """Register how the first operand of fn, which extracts parts, is reassembled from the results of several calls: order and whole as in
+    `Inverse`.
+    """
     INVERSES[fn] = Inverse(order=order, whole=whole)
 
 
@@ -79,7 +82,7 @@ QUOTIENT: Final = (lambda y, a, b: y * b, lambda y, a, b: a / y)
 XOR: Final = (lambda y, a, b: y ^ b, lambda y, a, b: y ^ a)
 POWER: Final = (lambda y, a, b: y ** (1 / b), lambda y, a, b: math.log(y) / math.log(a))
 
-#: pairs that undo each other, by their names in math and cmath
+#: pairs of inverse functions, by their names in math and cmath
 PAIRS: Final = (("exp", "log"), ("sin", "asin"), ("cos", "acos"), ("tan", "atan"), ("sinh", "asinh"), ("cosh", "acosh"), ("tanh", "atanh"))
 
 for _rules, _fns in (

@@ -1,4 +1,6 @@
-"""What primitives of third parties are under another compiler: one row a callable, NumPy that says the same in operations which that has."""
+"""Lowerings of third-party primitives for other compilers, by callable: each is an equivalent NumPy function of operations that the compiler
+supports.
+"""
 
 from collections.abc import Callable
 from typing import Any, Final

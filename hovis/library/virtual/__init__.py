@@ -1,11 +1,11 @@
-"""Builtins acting on virtual objects: what can be done on cells is done now, and leaves nothing in the residual.
+"""Actions of builtins on virtual objects: whatever is possible on their cells is executed while tracing, and leaves nothing in the residual.
 
-Each rule answers None where it has nothing to say; the call is then made on the real object.
+A rule that does not apply returns None; the call is then made on the real object.
 """
 
 from hovis.library.virtual.base import VIRTUAL
 
-# Of several rules for one callable those that are imported first are asked first.
+# If there are several rules for a callable, the one that is imported first is tried first.
 # isort: off
 from hovis.library.virtual import adopted
 from hovis.library.virtual.objects import queries, attributes

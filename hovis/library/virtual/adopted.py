@@ -1,4 +1,4 @@
-"""Arguments that are adopted (:mod:`hovis.base.adopted_objects`): objects of the trace, until its end."""
+"""Adopted arguments (:mod:`hovis.base.adopted_objects`), which are objects of the trace until its end."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,9 @@ from hovis.library.virtual.base import Args, Named, action
 
 @action(adopt, counts=(2, 2))
 def adopted(m: Machine, args: Args, named: Named) -> V:
-    """All objects first, then what is in them: they may hold one another."""
+    """Make the objects of the trace from the graph of the arguments: first all objects, then their contents, because they may refer to one
+    another.
+    """
     graph, leaves = args[0].value, unpacking.known_items(m, args[1])  # type: ignore[union-attr]
     assert isinstance(graph, Adopted)
     assert leaves is not None
@@ -42,7 +44,9 @@ def adopted(m: Machine, args: Args, named: Named) -> V:
 
 @action(release, counts=(2, 2))
 def released(m: Machine, args: Args, named: Named) -> V:
-    """What is in them is told, then they are real; what is not built before the end is refused."""
+    """Return the contents of the adopted objects, which are the real objects of wholes from here on. Raise GiveUp if the contents of one are not
+    known to the end, or can't be returned.
+    """
     objects, wholes = m.obj(args[0], "tuple"), m.obj(args[1], "tuple")
     assert objects is not None
     assert wholes is not None

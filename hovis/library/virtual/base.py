@@ -1,4 +1,4 @@
-"""What the rules share: which objects may be acted on, and when a key is known."""
+"""Helpers shared by the actions: which objects may be acted on, and when a key is known."""
 
 import sys
 from collections.abc import Callable
@@ -24,10 +24,10 @@ Rule = Callable[[Machine, Args, Named], Any]
 
 
 def action(*fns: Callable[..., object], counts: "tuple[int, int] | None" = None) -> Callable[[Rule], Rule]:
-    """Decorator: the rule below acts for these callables, where those registered before it have nothing to say.
+    """Decorator: register the function as the action for fns, to be tried after those registered before it.
 
-    ``counts``: the least and the greatest number of arguments that they take, all by position.  What does not bind is
-    left to the real callable, which complains in its own words.
+    ``counts``: the least and the greatest number of arguments, all positional.  A call with other arguments is left to the
+    real callable, which raises its own error.
     """
 
     def register(rule: Rule) -> Rule:
@@ -53,41 +53,41 @@ def _binding(rule: Rule, least: int, most: int) -> Rule:
 
 
 def pushed(m: Machine, run: Callable[[], Any]) -> Any:
-    """What a routine of the engine answers, as an action does: the value itself where it has pushed one."""
+    """Run a routine of the engine and return its result as an action does: the value that it has pushed, else its status."""
     height = len(m.frame.stack)
     status = run()
     return m.pop() if status is None and len(m.frame.stack) > height else status
 
 
-#: Containers larger than this are real.
+#: The most cells of a virtual container; larger ones are real.
 CELLS: Final = 1_024
 
 
 def own(m: Machine, value: V, *kinds: str) -> VObj | None:
-    """A virtual object of these kinds that nobody else holds: strong updates are allowed."""
+    """Return the virtual object if value is one of these kinds and has not escaped, so that strong updates are allowed; else None."""
     obj = m.obj(value, *kinds)
     return obj if obj is not None and obj.node is None else None
 
 
 def plain(obj: VObj, name: str, cls: type) -> bool:
-    """Does the object's class leave this special method as the builtin class has it?"""
+    """Does the object's class inherit this special method from the builtin class cls unchanged?"""
     return obj.cls is cls or lookup(obj.cls, name) is cls.__dict__.get(name)
 
 
 def out_of_range(m: Machine, index: int, complaint: str) -> int:
-    """The IndexError of an index that is not there."""
+    """Raise the IndexError for an index out of range in the traced code."""
     if not -sys.maxsize - 1 <= index <= sys.maxsize:
         complaint = "cannot fit 'int' into an index-sized integer"
     return m.raise_new(IndexError, complaint)
 
 
 def known_key(key: V) -> bool:
-    """Can key be looked up now?"""
+    """Is key known, and can it be looked up while tracing?"""
     return isinstance(key, Known) and (is_key(key.value) or enums.by_identity(key.value))
 
 
 def as_constant(m: Machine, key: V) -> "V | None":
-    """A virtual tuple of known parts, as the known tuple; the key itself if it is known."""
+    """Return a virtual tuple of known items as a known tuple, and any other key unchanged; None for other virtual objects."""
     if isinstance(key, Ref):
         obj = m.obj(key, "tuple")
         if obj is not None and obj.cls is tuple:
@@ -103,22 +103,22 @@ def use(m: Machine, *values: V) -> None:
 
 
 def kind_of(m: Machine, item: object) -> AbstractValue:
-    """The type of an item of a known table, of which any may be meant."""
+    """Return the type of an item of a known table of which any item may be selected."""
     return one_of_many(Const(item)) if type(item) is tuple else m.library.of_value(item)
 
 
 def tuple_of(m: Machine, cells: tuple[V, ...], labels: Labels) -> V:
-    """A tuple of these: there is only one of nothing."""
+    """Make a tuple of these cells; the empty tuple is a constant, because there is only one."""
     return m.new(VObj("tuple", tuple, cells), labels) if cells else Known((), labels)
 
 
 def is_whole(window: slice, size: int) -> bool:
-    """Does a tuple of this size give itself for this slice (tuplesubscript)?"""
+    """Does slicing a tuple of this size with window return the tuple itself (tuplesubscript)?"""
     return window.indices(size) == (0, size, 1)
 
 
 def slice_of(m: Machine, key: V) -> slice | None:
-    """A known slice of ints and None."""
+    """Return the slice if key is a known slice of ints and None whose step is not 0; else None."""
     if isinstance(key, Ref):
         obj = m.obj(key, "slice")
         if obj is not None and all(isinstance(c, Known) and (c.value is None or type(c.value) is int) for c in obj.cells):
@@ -138,7 +138,7 @@ def is_iterator(m: Machine, value: Ref) -> bool:
 
 
 def settle_iterators(m: Machine, source: V) -> None:
-    """Something is taken out of source: if it is a dict, make the iterators over it that are under way real (and the dict with them)."""
+    """Materialize the active iterators over source, and source itself, if it is a dict: an item is about to be removed from it."""
     heap = m.state.heap
     if not isinstance(source, Ref) or heap[source.aid].kind != "dict":
         return

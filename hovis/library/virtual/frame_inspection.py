@@ -1,4 +1,4 @@
-"""What looks at its caller: variables, the exception that is being handled, where a warning is issued."""
+"""Actions of functions that inspect their caller: its variables, the exception that is being handled, the location of a warning."""
 
 import logging
 import sys
@@ -20,7 +20,7 @@ from hovis.ir.model import Effect
 from hovis.lattice import Type
 from hovis.library.virtual.base import Args, Named, action
 
-#: What of logging says where it was called from.
+#: Functions of logging that record the location of their caller.
 _LOGS = frozenset({"debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log"})
 
 
@@ -54,7 +54,7 @@ action(eval)(_run(eval))
 action(exec)(_run(exec))
 
 
-# ------------------------------------------------------------------------------------------------- what is being handled
+# ------------------------------------------------------------------------------------------------- the exception being handled
 
 
 @action(sys.exception)
@@ -63,13 +63,13 @@ def handled(m: Machine, args: Args, named: Named) -> Any:
         return None
     now = m.state.handled
     if isinstance(now, Known) and now.value is None:
-        # what the caller of the traced function is handling
+        # the exception that the caller of the traced function is handling
         return m.emit(ops.current_exception, effect=Effect.READS)
     return now
 
 
 def exc_info() -> tuple[Any, Any, Any]:
-    """sys_exc_info."""
+    """``sys.exc_info`` (sys_exc_info)."""
     now = sys.exception()
     if now is None:
         return None, None, None
@@ -85,12 +85,12 @@ def info(m: Machine, args: Args, named: Named) -> Any:
 
 
 def _left(fn: Any) -> Any:
-    """It is not entered: what it does with frames and tracebacks is its own affair."""
+    """Make the action that leaves fn as a call, because its use of frames and tracebacks is not modelled."""
     return lambda m, args, named: m.emit(fn, args, named)
 
 
 def _walks(fn: Any) -> Any:
-    """It looks at the frames above it: they must all be there, with the right place in each."""
+    """Make the action of fn, which inspects the frames of its callers: none of them is inlined, so that each exists at the right location."""
 
     def walk(m: Machine, args: Args, named: Named) -> Any:
         frame_inspection.need_callers(m, fn)
@@ -100,7 +100,9 @@ def _walks(fn: Any) -> Any:
 
 
 def _logs(fn: Any, level: int | None) -> Any:
-    """It looks at the frames above it, and may run anything; where neither is so as the logger is set up, it only writes, or does nothing."""
+    """Make the action of a logging function, which inspects the frames of its callers and may run any code. If the logger's setup excludes both,
+    the call is removed or only does output.
+    """
     walk = _walks(fn)
 
     def log(m: Machine, args: Args, named: Named) -> Any:
@@ -115,7 +117,9 @@ def _logs(fn: Any, level: int | None) -> Any:
 
 
 def _fate(m: Machine, args: Args, level: int | None) -> str | None:
-    """What becomes of a call of a known logger with values that run nothing by themselves (if they are looked at), which is relied upon from here on."""
+    """Classify the call of a known logger with arguments that run no user code if they are formatted, and guard the result; None if nothing is
+    known.
+    """
     if not args or not isinstance(args[0], Known) or not isinstance(args[0].value, logging.Logger):
         return None
     at = Known(level) if level is not None else args[1] if len(args) > 1 else None
@@ -128,7 +132,7 @@ def _fate(m: Machine, args: Args, level: int | None) -> str | None:
     return found
 
 
-#: Functions of traceback that look at the stack, not at an exception.
+#: Functions of traceback that inspect the stack, not an exception.
 _STACK = frozenset({"print_stack", "format_stack", "extract_stack", "walk_stack"})
 for _name, _fn in list(vars(traceback).items()):
     if isinstance(_fn, types.FunctionType) and _fn.__module__ == "traceback":
@@ -145,7 +149,7 @@ for _owner in (logging, logging.Logger, logging.LoggerAdapter):
 
 @action(warnings.warn)
 def warn(m: Machine, args: Args, named: Named) -> Any:
-    """warnings_warn: as if from the frame that is so many levels up."""
+    """``warnings.warn``, as if from the frame that is stacklevel levels up (warnings_warn)."""
     given = dict(zip(("message", "category", "stacklevel", "source"), args, strict=False))
     if len(args) > 4 or "message" not in {**given, **named} or given.keys() & named.keys() or named.keys() - _WARN:
         return None

@@ -1,4 +1,4 @@
-"""The hints of :mod:`hovis.base.hints`, as the engine takes them."""
+"""Actions of the hints in :mod:`hovis.base.hints`."""
 
 from typing import Any, Final
 
@@ -13,20 +13,20 @@ from hovis.lattice import Type
 from hovis.lattice.inspection import is_a
 from hovis.library.virtual.base import Args, Named, action
 
-#: What to do about it.
+#: The advice in the message that ``hovis.static`` has no effect, if there is no parameter to name.
 LOST_HINT: Final = "what it is computed from would have to be known"
-#: Objects of one structure that are told apart by what is in them.
+#: The most objects reachable from the value of ``static`` whose contents are kept distinct.
 MOST: Final = 256
 
 
 def decided(value: bool) -> bool:
-    """A bool that is known on either way."""
-    return static(True if value else False)  # noqa: SIM210  # a constant on each way
+    """Branch on value, and return a bool that is a constant on each path."""
+    return static(True if value else False)  # noqa: SIM210  # a constant on each path
 
 
 @action(static, counts=(1, 1))
 def keep_known(m: Machine, args: Args, named: Named) -> Any:
-    """Constants are used as what chooses; a bool that was never known is decided."""
+    """``static(value)``: keep the constants in value distinct, as if they chose a branch; a bool that was never known is branched on."""
     value = args[0]
     if isinstance(value, Ref):
         for aid in list(reachable(m.state.heap, [value.aid]))[:MOST]:
@@ -43,7 +43,7 @@ def keep_known(m: Machine, args: Args, named: Named) -> Any:
 
 @action(dynamic, counts=(1, 1))
 def forget(m: Machine, args: Args, named: Named) -> V:
-    """A constant as an operand like any other; a virtual object is made real."""
+    """``dynamic(value)``: turn a constant into an operand that is not known; a virtual object is materialized."""
     value = args[0]
     if isinstance(value, Dyn):
         return Dyn(value.value, value.type, value.dims, None, value.maybe_unbound, value.ends, value.maybe_end)
@@ -53,7 +53,7 @@ def forget(m: Machine, args: Args, named: Named) -> V:
 
 @action(unroll, counts=(1, 1))
 def unrolled(m: Machine, args: Args, named: Named) -> V:
-    """The ``for`` that comes next is unrolled, if it is known what it goes over."""
+    """``unroll(items)``: mark the following ``for`` loop to be unrolled, if the number of items is known."""
     code, pc = m.frame.code.instructions, m.frame.pc
     items = unpacking.known_items(m, args[0])
     count = len(items) if items is not None else _length(m, args[0])
@@ -66,7 +66,7 @@ def unrolled(m: Machine, args: Args, named: Named) -> V:
 
 
 def _length(m: Machine, value: V) -> int | None:
-    """How many items a range has."""
+    """Return the number of items of a range, or None if it is not known."""
     obj = m.obj(value, "range")
     held: list[Any] = [cell.value for cell in obj.cells if isinstance(cell, Known)] if obj is not None else []
     if isinstance(value, Known) and is_a(value.value, range):

@@ -1,6 +1,6 @@
-"""hovis's own interpreter, where it is traced itself: what it asks of a known Function, and what the callables of the IR make.
+"""Actions for tracing hovis's own interpreter: its queries of a known Function, and the IR operations that make objects.
 
-What an escape has built (:mod:`hovis.engine.machine.materialize`) is an object of the trace again where its maker is called.
+The IR operations with which the interpreted trace builds escaping objects (:mod:`hovis.engine.machine.materialize`) make virtual objects here.
 """
 
 import types
@@ -23,7 +23,7 @@ from hovis.library.virtual.base import CELLS, Args, Named, action, known_key
 
 @action(lives, counts=(1, 1))
 def lives_of(m: Machine, args: Args, named: Named) -> Any:
-    """A Function is no data that changes: this is worked out while tracing."""
+    """Compute the live ranges of a known Function while tracing; it is not data that changes."""
     function = args[0]
     if not isinstance(function, Known) or type(function.value) is not Function:
         return None
@@ -36,12 +36,12 @@ def lives_of(m: Machine, args: Args, named: Named) -> Any:
 
 @action(ops.reraise, counts=(1, 1))
 def reraise(m: Machine, args: Args, named: Named) -> Any:
-    """RERAISE: neither context nor traceback change."""
+    """``operations.reraise`` (RERAISE): neither the context nor the traceback of the exception changes."""
     return m.raise_(args[0], again=True)
 
 
 def within(exception: BaseException, go_on: Callable[[], Any]) -> Any:
-    """The same, where raising it again changes nothing."""
+    """The model of ``operations.within``; its raise changes nothing in the exception, because ``reraise`` does not while tracing."""
     try:
         ops.reraise(exception)
     except BaseException:
@@ -55,7 +55,7 @@ def handled_within(m: Machine, args: Args, named: Named) -> Any:
 
 @action(ops.meet, counts=(0, 0))
 def meet(m: Machine, args: Args, named: Named) -> Any:
-    """Where the program that is interpreted has a place where paths meet, there is one in the residual."""
+    """``operations.meet``: make a merge point of the residual where paths of the interpreted program meet."""
     m.tables.merge.setdefault(m.frame.ctx, set()).add(m.frame.pc + 1)
     return NONE
 
@@ -82,7 +82,7 @@ def matches(m: Machine, args: Args, named: Named) -> Any:
     return found
 
 
-# ------------------------------------------------------------------------------------------------- what is made
+# ------------------------------------------------------------------------------------------------- construction of objects
 
 
 @action(ops.make_tuple, counts=(0, CELLS))
@@ -150,5 +150,5 @@ def make_range_iterator(m: Machine, args: Args, named: Named) -> Any:
 
 
 def _values(args: Args) -> list[Any]:
-    """What these are; None for what is not known."""
+    """Return the values of the arguments; None for each that is not known."""
     return [a.value if isinstance(a, Known) else None for a in args]

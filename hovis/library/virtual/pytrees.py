@@ -1,4 +1,4 @@
-"""Trees (:mod:`hovis.base.pytree`) of objects of the trace: what is in them is known without asking their classes."""
+"""Trees (:mod:`hovis.base.pytree`) of objects of the trace, whose contents are known without calls of their classes."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from hovis.library.virtual.base import Args, Named, action
 
 @action(children_of, counts=(1, 1))
 def children(m: Machine, args: Args, named: Named) -> V | None:
-    """The children of an object of the trace; a value that is not known is a leaf."""
+    """Return the children of an object of the trace; an unknown value is a leaf."""
     value = m.resolve(args[0])
     if m.class_of(value) in NODES:
         return None
@@ -42,7 +42,7 @@ def _node(m: Machine, kind: str, extra: Any, cells: tuple[V, ...]) -> Ref:
 
 @action(make_instance, counts=(3, 3))
 def instance(m: Machine, args: Args, named: Named) -> V | None:
-    """An instance of a known class, from its attributes."""
+    """Make an instance of a known class from its attributes."""
     cls, names, values = args
     obj = m.obj(values, "list", "tuple")
     if not isinstance(cls, Known) or not isinstance(names, Known) or obj is None:

@@ -1,4 +1,4 @@
-"""What the code of stand-ins asks of the engine (see engine/calls/models)."""
+"""Actions for the queries of :mod:`hovis.library.core` that stand-ins make to the engine (see engine/calls/models)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The order of blocks and parameters, which is the order of the text."""
+"""Order the blocks and their parameters; the printed text follows this order."""
 
 from hovis.ir.analysis.control_flow import Dominators, Loops, natural_loops, operands, reverse_postorder, successors
 from hovis.ir.model import Block, Caught, Edge, Function, Param, edges
@@ -20,7 +20,7 @@ block_order = Pass(_block_order)
 
 
 def _follow(block: Block, loops: Loops) -> list[Block]:
-    """The successors, those inside the innermost loop of the block first."""
+    """Return the successors of block, those inside its innermost loop first."""
     loop = loops.innermost.get(block)
     if loop is None:
         return successors(block)
@@ -32,7 +32,7 @@ def _order_params(function: Function) -> bool:
     wanted = {param for block in function.blocks[1:] if len(block.params) > 1 for param in block.params}
     if not wanted:
         return False
-    # a block's own uses come first, whatever stands before it: walk from each block's place in the text on
+    # uses of a parameter in its own block count first, whatever block stands before it in the text
     for block in function.blocks:
         own = set(block.params)
         for operand in operands(block):
@@ -54,7 +54,7 @@ def _order_params(function: Function) -> bool:
 
 
 def _sort(block: Block, into: list[Edge], first: dict[Param, int]) -> bool:
-    """Sort the parameters of one block; a caught exception stays first."""
+    """Sort the parameters of one block by their first use; a caught exception stays first. Return whether the order changed."""
     fixed = any(isinstance(edge.args[0], Caught) for edge in into)
     which = sorted(range(len(block.params)), key=lambda k: (not (fixed and k == 0), first.get(block.params[k], len(first))))
     if which == list(range(len(which))):

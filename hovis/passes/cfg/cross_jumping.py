@@ -1,11 +1,11 @@
-"""Blocks that end alike share that end (cross-jumping; Muchnick 18.8).
+"""Cross-jumping: blocks with equal ends share that end (Muchnick 18.8).
 
     4: …; append(out, 'new'); rest; br 2            4: …; append(out, 'new'); br 6
     5: …; append(out, 'old'); rest; br 2     →      5: …; append(out, 'old'); br 6
                                                     6: rest; br 2
 
-Where an interpreter goes on behind a branch of the guest's it does the same on both sides, from the same lines, with
-the same values.  Whole blocks that are the same are for `tail_merging`.
+An interpreter that continues behind a branch of the guest program does the same on both sides, from the same source lines, with
+the same values.  Whole blocks that are equal are left to `tail_merging`.
 """
 
 import itertools
@@ -19,17 +19,17 @@ from hovis.lattice import Const
 from hovis.passes.cfg.tail_merging import open_handlers
 from hovis.passes.rewriting import Pass, shows_place
 
-#: An end of fewer ops is not worth a jump.
+#: Common ends of fewer ops are not worth a jump.
 MIN_OPS: Final = 3
 
-#: So many blocks behind one are compared with it, of those that look alike from outside.
+#: The maximum number of following blocks in its group that each block is compared with.
 COMPARED: Final = 16
 
 
 def _cross_jumping(function: Function) -> bool:
     """Merge equal ends of blocks (cross-jumping).
 
-    What several blocks do last, and alike, is written once.
+    The ops that several blocks have in common at their ends are moved to one block.
     """
     changed = False
     while _sweep(function):
@@ -41,7 +41,7 @@ cross_jumping = Pass(_cross_jumping, ways=True)
 
 
 def _sweep(function: Function) -> bool:
-    """Each block shares its end with another one at most."""
+    """Merge the ends of pairs of blocks, each block in one pair at most; return whether any were merged."""
     groups: dict[Hashable, list[Block]] = {}
     depth = open_handlers(function)
     place = {block: k for k, block in enumerate(reverse_postorder(function.blocks[0]))}
@@ -70,12 +70,12 @@ def _sweep(function: Function) -> bool:
 
 
 def _outline(op: Op) -> Hashable:
-    """What two ops that do the same have in common, wherever their values come from."""
+    """Build a key that is equal for ops of the same shape with the same constant operands, wherever their other operands come from."""
     return shape(op), tuple(x if isinstance(x, Const) else None for x in op.operands())
 
 
 def _used_outside(function: Function) -> set[Operand]:
-    """The values that another block than their own uses."""
+    """Collect the values that are used in another block than their own."""
     found: set[Operand] = set()
     for block in function.blocks:
         own: set[Operand] = {*block.params, *block.all_ops()}
@@ -86,15 +86,15 @@ def _used_outside(function: Function) -> set[Operand]:
 
 
 class _Ends(Match):
-    """The ends of two blocks, from the last op backwards: what is bound has to turn out the same, further up."""
+    """Matches the ends of two blocks, from the last op backwards: operands bound by a later op have to match as ops further up."""
 
     def agrees(self, a: Value, b: Value) -> bool:
-        """Are they of one type, and from the same place, if that can be told?"""
+        """Do a and b have the same type, and, if both are ops and a traceback may show the line of a, the same location?"""
         return a.type == b.type and (not isinstance(a, Op) or not isinstance(b, Op) or a.location == b.location or not shows_place(a))
 
 
 def _alike(a: Block, b: Block, outside: set[Operand]) -> int:
-    """How many ops at the ends of two blocks do the same to the same values, and are of use there alone."""
+    """Count the ops at the ends of two blocks that do the same to the same values and whose results are used only there."""
     match = _Ends({*b.params, *b.ops})
     if not match.operands(terminator_operands(a.terminator), terminator_operands(b.terminator)):
         return 0
@@ -111,9 +111,10 @@ def _alike(a: Block, b: Block, outside: set[Operand]) -> int:
 
 
 def _share(function: Function, a: Block, b: Block, count: int, branched: Container[Block]) -> None:
-    """The last ops of a, so many, and where it goes, get a block of their own, which b goes to as well.
+    """Move the last count ops of a, and its terminator, to a block of their own, and let a and b jump to it. If one of the two consists of these
+    ops alone, it is that block.
 
-    branched: blocks that something else than a jump leads to
+    branched: the blocks that are targets of terminators other than jumps
     """
     for one, other in ((a, b), (b, a)):
         if len(one.ops) == count and not one.params and one not in branched:

@@ -1,9 +1,9 @@
-"""Removing handlers that nobody can observe.
+"""Eliminate exception handlers that nothing can observe.
 
-A handler that does nothing but raise again what it caught is none.
-``enter_handler`` … ``leave_handler`` say which exception is being handled.  If nothing between them can look at that
-(no call that is opaque, raises or does I/O, nothing that raises), they may both go.  Where several handlers share an
-end they stay or go together.
+A handler that only raises again what it caught is removed.
+``enter_handler`` … ``leave_handler`` state which exception is being handled.  If nothing between them can observe that
+(no call that is opaque, raises or does I/O, no other op that raises), both may be removed.  Handlers that share a
+``leave_handler`` are kept or removed together.
 """
 
 from hovis.ir.analysis.control_flow import reverse_postorder, successors
@@ -11,14 +11,14 @@ from hovis.ir.model import CAUGHT, Block, Branch, Function, Invoke, Jump, Op, Ra
 from hovis.ir.operations import enter_handler, leave_handler
 from hovis.passes.rewriting import Pass, drop_error_edge, drop_unreached, sees_handled
 
-#: The handlers that are open, the innermost last; at each depth those that it may be.
+#: The open handlers, the innermost last; for each nesting depth the set of enter_handler ops that may have opened it.
 _Open = tuple[frozenset[Op], ...]
 
 
 def _handler_elimination(function: Function) -> bool:
     """Eliminate exception handlers that nothing can observe.
 
-    Pairs of enter_handler and leave_handler between which nothing can tell.
+    A pair of enter_handler and leave_handler is removed if no op between them can observe which exception is being handled.
     """
     if not any(op.callee is enter_handler for block in function.blocks for op in block.ops):
         return False
@@ -48,7 +48,7 @@ handler_elimination = Pass(_handler_elimination)
 def _reraise_elimination(function: Function) -> bool:
     """Eliminate handlers that only raise again what they caught.
 
-    Handlers that only raise again what they caught.
+    An Invoke whose error edge leads to one of these becomes a plain op and a jump.
     """
     idle = {block for block in function.blocks if _only_passes_on(block)}
     changed = False
@@ -71,7 +71,7 @@ def _only_passes_on(block: Block) -> bool:
 
 
 class _Groups:
-    """Which enters end together, and which of them something can tell."""
+    """Groups of enter_handler ops that share an end (union-find), and the enter_handler ops that something can observe."""
 
     def __init__(self) -> None:
         self.leader: dict[Op, Op] = {}
@@ -79,7 +79,7 @@ class _Groups:
         self.seen: set[Op] = set()
 
     def walk(self, block: Block, open_: _Open) -> _Open:
-        """The open handlers behind block."""
+        """Record the handlers that block enters and leaves, and return those that are open at its end."""
         for op in block.ops:
             if op.callee is enter_handler:
                 self.leader.setdefault(op, op)
@@ -90,7 +90,7 @@ class _Groups:
             elif open_ and sees_handled(op):
                 self.seen |= open_[-1]
         if not isinstance(block.terminator, Jump | Branch):
-            # an invoke may raise, and what ends the function ends all handlers in its own way
+            # an Invoke may raise, and a Return or Raise leaves all open handlers without a leave_handler
             for enters in open_:
                 self.seen |= enters
         return open_

@@ -1,8 +1,8 @@
-"""Looking for signals (``poll``) where it is of no use, or means nothing.
+"""Eliminate polls for signals (``poll``) that are redundant or have no meaning.
 
-A poll stands for the jump back of a loop: where no way leads back to it there is none, and one in each round is enough.  CPython looks for
-signals as a call ends, too: where that is the only way for it to raise, it is ``INTERRUPTED``.  What is compiled, differentiated or batched
-looks for signals nowhere.
+A poll stands for the backward jump of a loop: it is removed where no path leads back to it, and one in each iteration is enough.  CPython
+polls for signals at the end of a call, too: a call that can raise for that reason alone is ``INTERRUPTED``.  Functions that are compiled,
+differentiated or batched do not poll for signals at all.
 """
 
 from hovis.ir import operations
@@ -14,24 +14,24 @@ from hovis.passes.rewriting import TRACES_EXCEPTION, Pass, drop_error_edge, drop
 
 
 def is_poll(block: Block) -> bool:
-    """Does a block end with a look for signals?"""
+    """Does the block end with a poll for signals?"""
     return isinstance(block.terminator, Invoke) and block.terminator.op.callee is poll
 
 
 def is_interrupted(block: Block) -> bool:
-    """Does a block end with a call out of which nothing but a handler of signals raises?"""
+    """Does the block end with a call that raises only what a signal handler raises?"""
     return isinstance(block.terminator, Invoke) and bool(block.terminator.op.effect & Effect.INTERRUPTED)
 
 
 def polling(function: Function) -> list[Block]:
-    """The blocks that end with a look for signals."""
+    """Collect the blocks that end with a poll for signals."""
     return [block for block in function.blocks if is_poll(block)]
 
 
 def _poll_elimination(function: Function) -> bool:
     """Eliminate redundant polls for signals.
 
-    Looks for signals that happen once, or in a round in which there is another.
+    A poll is redundant if it is executed only once, or if there is another poll in each iteration.
     """
     kept = polling(function)
     spare = []
@@ -47,7 +47,7 @@ poll_elimination = Pass(_poll_elimination, ways=True)
 
 
 def _leads(first: Block, to: Block, others: set[Block]) -> bool:
-    """Does a way lead from one block to another that goes through none of the others?"""
+    """Is there a path from first to another block that goes through none of the others?"""
     seen, todo = {first}, [first]
     while todo:
         block = todo.pop()
@@ -61,7 +61,7 @@ def _leads(first: Block, to: Block, others: set[Block]) -> bool:
 
 
 def on(block: Block) -> Edge:
-    """Where a block goes on that ends with a look for signals."""
+    """Return the edge that is taken when the poll at the end of a block raises nothing."""
     assert isinstance(block.terminator, Invoke)
     return block.terminator.ok
 
@@ -76,15 +76,15 @@ def _unpoll(function: Function, blocks: list[Block]) -> bool:
 
 
 def without_polls(function: Function) -> bool:
-    """Take all looks for signals out of function, and of what it calls, in place; were there any?"""
+    """Remove all polls for signals from function and its callees, in place; return whether there were any."""
     found = [_unpoll(one, polling(one)) | _call_completion(one) for one in callees(function)]
     return any(found)
 
 
 def _call_completion(function: Function) -> bool:
-    """Let calls that cannot raise themselves complete without a look for signals.
+    """Let calls that cannot raise themselves complete without polling for signals.
 
-    A handler of signals that raises as they end is heard of later: what is compiled is not interrupted.
+    An exception raised by a signal handler as one of these calls ends is delivered later: compiled code is not interrupted.
     """
     looks = [block for block in polling(function) if is_interrupted(block)]
     changed = _unpoll(function, looks)
@@ -106,7 +106,7 @@ call_completion = Pass(_call_completion, ways=True)
 def _poll_delay(function: Function) -> bool:
     """Eliminate polls for signals that may be delivered later.
 
-    Looks for signals at whose loops Ctrl-C may as well be heard of later: handlers let it through, and what they do is done in the end, too.
+    These are polls in loops where Ctrl-C may as well be delivered later: the handlers there let it through, and what they do is done in the end in any case.
     """
     return _unpoll(function, [block for block in polling(function) if _lets_through(block)])
 
@@ -115,7 +115,7 @@ poll_delay = Pass(_poll_delay)
 
 
 def _lets_through(block: Block) -> bool:
-    """Is a KeyboardInterrupt that comes out of the poll at the end of block raised again in the end, whatever its handlers do?"""
+    """Is a KeyboardInterrupt from the poll at the end of block always raised again in the end, whatever its handlers do?"""
     assert isinstance(block.terminator, Invoke)
     todo = [block.terminator.error]
     seen: set[Block] = set()
@@ -124,7 +124,7 @@ def _lets_through(block: Block) -> bool:
         edge = todo.pop()
         interrupts.update(param for param, arg in zip(edge.block.params, edge.args, strict=True) if arg in interrupts)
         if edge.block is block:
-            return False  # it is handled, and the loop goes on
+            return False  # the interrupt is handled, and the loop continues
         if edge.block in seen:
             continue
         seen.add(edge.block)
@@ -143,5 +143,5 @@ def _lets_through(block: Block) -> bool:
 
 
 def _are_narrower(classes: object) -> bool:
-    """Is one of the classes that a handler asks for derived from KeyboardInterrupt?  The program's own handler of signals may raise that."""
+    """Is one of the classes that a handler catches derived from KeyboardInterrupt? The program's own signal handler may raise that."""
     return any(isinstance(cls, type) and issubclass(cls, KeyboardInterrupt) for cls in (classes if isinstance(classes, tuple) else (classes,)))

@@ -1,4 +1,4 @@
-"""Straightening the graph: known branches, jumps to jumps, chains of blocks."""
+"""Simplification of the control-flow graph: known branches, jumps to jumps, chains of blocks."""
 
 from hovis.ir.analysis.control_flow import predecessors, reverse_postorder
 from hovis.ir.matching import same
@@ -10,7 +10,7 @@ from hovis.passes.rewriting import MAY_RAISE, Pass, drop_error_edge, effect_of, 
 def _simplify_cfg(function: Function) -> bool:
     """Simplify the control-flow graph.
 
-    Known branches and jumps to jumps are followed, a jump to a return is the return, chains are one block.
+    Branches on known conditions become jumps, jumps to jumps are followed, a jump to a return becomes the return, and chains of blocks become one block.
     """
     changed = _decide(function)
     changed |= _thread(function)
@@ -21,7 +21,7 @@ def _simplify_cfg(function: Function) -> bool:
 simplify_cfg = Pass(_simplify_cfg, ways=True)
 
 
-# ------------------------------------------------------------------------------------------------- decisions
+# ------------------------------------------------------------------------------------------------- known branches
 
 
 def _decide(function: Function) -> bool:
@@ -40,7 +40,7 @@ def _decide(function: Function) -> bool:
 
 
 def _taken(branch: Branch) -> Edge | None:
-    """The edge that is always taken, if there is one."""
+    """Return the edge that is always taken, or None."""
     if isinstance(branch.cond, Const):
         return branch.true if branch.cond.value else branch.false
     one, other = branch.true, branch.false
@@ -61,7 +61,7 @@ def _unreachable(function: Function) -> bool:
 
 
 def _thread(function: Function) -> bool:
-    """Lead edges past blocks that do nothing but jump on, and turn jumps to returns into returns."""
+    """Redirect edges past blocks that do nothing but jump, and turn jumps to returns into returns."""
     hollow = {block for block in function.blocks[1:] if not block.ops and isinstance(block.terminator, Jump | Return)}
     if not hollow:
         return False
@@ -71,7 +71,7 @@ def _thread(function: Function) -> bool:
     for block in function.blocks:
         for edge in edges(block.terminator):
             changed |= _follow(edge, hollow, straight)
-    # once all lead past them: a branch that leads through a jump to a return still leads to that return, with others
+    # after all edges have been redirected: an edge of a branch through a jump to a return now leads to the block of the return, which others share
     for block in function.blocks:
         terminator = block.terminator
         if isinstance(terminator, Jump) and terminator.edge.block in hollow:
@@ -84,7 +84,7 @@ def _thread(function: Function) -> bool:
 
 
 def _needed(function: Function, hollow: set[Block]) -> set[Block]:
-    """Hollow blocks whose parameters are used behind them: these have to stay."""
+    """Collect the hollow blocks whose parameters are used in other blocks: these have to stay."""
     home: dict[Operand, Block] = {param: block for block in hollow for param in block.params}
     found: set[Block] = set()
     if not home:
@@ -107,10 +107,10 @@ def _needed(function: Function, hollow: set[Block]) -> set[Block]:
 
 
 def _follow(edge: Edge, hollow: set[Block], straight: set[Block]) -> bool:
-    """Move edge to where it finally leads.
+    """Redirect edge to its final target, past hollow blocks; return whether anything changed.
 
-    The hollow blocks on the way are led there first, the last one first: else many edges into one long chain would each go
-    through all of it.  straight: those for which that is done.
+    The edges of the hollow blocks on the path are redirected first, the last one first: otherwise each of many edges into one long
+    chain would walk through the whole chain.  straight: the hollow blocks for which that is done.
     """
     ahead: list[Edge] = []
     block = edge.block
@@ -127,7 +127,7 @@ def _follow(edge: Edge, hollow: set[Block], straight: set[Block]) -> bool:
 
 
 def _lead(edge: Edge, hollow: set[Block]) -> bool:
-    """Move edge past blocks that do nothing but jump on."""
+    """Redirect edge past blocks that do nothing but jump; return whether it changed."""
     passed: set[Block] = set()
     while edge.block in hollow and edge.block not in passed:
         passed.add(edge.block)
@@ -142,7 +142,7 @@ def _lead(edge: Edge, hollow: set[Block]) -> bool:
 
 
 def _through(edge: Edge, operands: tuple[Operand, ...]) -> tuple[Operand, ...]:
-    """The operands of the target as they are known at the edge."""
+    """Replace the parameters of the edge's target in operands by the arguments of the edge."""
     return replaced(operands, dict(zip(edge.block.params, edge.args, strict=True)))
 
 
@@ -150,7 +150,7 @@ def _through(edge: Edge, operands: tuple[Operand, ...]) -> tuple[Operand, ...]:
 
 
 def _merge(function: Function) -> bool:
-    """A block with one predecessor that always goes there continues it; other blocks with one take no parameters."""
+    """Merge each block with its only predecessor, if that ends with a jump to it."""
     incoming = predecessors(function)
     new: dict[Value, Operand] = {}
     gone: set[Block] = set()

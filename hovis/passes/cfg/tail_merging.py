@@ -1,9 +1,9 @@
-"""Ways on that are the same are one (tail merging, cross-jumping; Muchnick 18.8).
+"""Tail merging: merge blocks that do the same (Muchnick 18.8, under cross-jumping).
 
-Where an interpreter comes to the same place with different knowledge, what follows is often the same after all.  And
-each op that may raise has a landing of its own, where mostly the same happens: the generators that the exception
-leaves end, a handler is closed, the exception goes on.  Blocks are one where they do the same to the same values, from
-the same lines of the user's source where an op of theirs may raise itself.
+Where an interpreter reaches the same place with different knowledge, the code that follows is often the same nevertheless.  And
+each op that may raise has a landing pad of its own, and most of these do the same: generators that the exception leaves
+end, a handler is left, the exception propagates.  Blocks are merged if they do the same to the same values, and their ops that may
+raise stand on the same lines of the user's source.
 """
 
 from collections.abc import Hashable, Mapping
@@ -20,7 +20,7 @@ _DEPTH: Final = {enter_handler: 1, leave_handler: -1}
 def _tail_merging(function: Function) -> bool:
     """Merge equal blocks (tail merging).
 
-    Blocks that do the same are one.
+    Blocks are equal if they do the same to the same values; see the module.
     """
     return _merge(function, set(function.blocks[1:]))
 
@@ -28,7 +28,7 @@ def _tail_merging(function: Function) -> bool:
 def _warm_tail_merging(function: Function) -> bool:
     """Merge equal blocks outside of exception handlers.
 
-    Of the blocks that no exception is needed to come to those that do the same are one.
+    Only blocks that are reachable without an exception are merged.
     """
     return _merge(function, _reached_without_errors(function) - {function.blocks[0]})
 
@@ -38,7 +38,7 @@ warm_tail_merging = Pass(_warm_tail_merging, ways=True)
 
 
 def merge_landings(function: Function) -> bool:
-    """Blocks that only exceptions lead to and that do the same, on whatever line, are one."""
+    """Merge equal landing pads: blocks that only exceptions lead to and that do the same, on whatever line."""
     return _merge(function, set(function.blocks) - _reached_without_errors(function), places=False)
 
 
@@ -66,7 +66,9 @@ def _merge(function: Function, among: set[Block], places: bool = True) -> bool:
 
 
 def _share_drops(blocks: list[Block], depth: Mapping[Block, int], places: bool) -> bool:
-    """Where blocks do the same, and one jumps to a block of drops which the other ends with, the other jumps there, too; did any?"""
+    """Let blocks share a following block of drops: where a block does the same as one that jumps to a block of drops, but ends with these drops
+    itself, let it jump there, too. Return whether anything changed.
+    """
     into: dict[Block, list[Block]] = {}
     for block in blocks:
         if isinstance(block.terminator, Jump) and not block.terminator.edge.args:
@@ -84,7 +86,9 @@ def _share_drops(blocks: list[Block], depth: Mapping[Block, int], places: bool) 
 
 
 def _cut(block: Block, shared: Block, dropped: list[tuple[Operand, ...]], alike: list[Block], places: bool) -> bool:
-    """Let block, which ends with the drops of shared, jump there, if it does then what one of these does that jump there already; does it?"""
+    """Let block, which ends with the drops of shared, jump to shared instead, if it is equal then to a block in alike that already jumps there;
+    return whether it does.
+    """
     ops, end = block.ops, block.terminator
     rest = len(ops) - len(dropped)
     if [op.args for op in ops[rest:] if op.callee is drop] != dropped:
@@ -102,7 +106,7 @@ def _jumps_to(block: Block, target: Block) -> bool:
 
 
 def _reached_without_errors(function: Function) -> set[Block]:
-    """The blocks on the ways on which nothing is raised."""
+    """Collect the blocks that are reached without an exception edge."""
     todo = [function.blocks[0]]
     found = set(todo)
     while todo:
@@ -115,7 +119,7 @@ def _reached_without_errors(function: Function) -> set[Block]:
 
 
 def open_handlers(function: Function) -> dict[Block, int]:
-    """How many handlers are open where each block begins."""
+    """Compute the number of open handlers at the start of each block."""
     todo = [function.blocks[0]]
     found = {todo[0]: 0}
     while todo:
@@ -129,12 +133,14 @@ def open_handlers(function: Function) -> dict[Block, int]:
 
 
 def _key(block: Block, places: bool) -> Hashable:
-    """Equal for two blocks that do the same."""
+    """Build a key that is equal for two blocks that do the same."""
     return Key(block, _place if places else _nowhere).key
 
 
 def _place(at: Op | Raise) -> Location | None:
-    """What a traceback may tell; an exception that goes on passes the calls that stand around, on whatever line."""
+    """Return the location that a traceback may show for an op or Raise, or None; a re-raise shows only the calls around it, on whatever line it
+    stands.
+    """
     if isinstance(at, Op):
         return at.location if shows_place(at) else None
     return at.location.caller if at.again and at.location is not None else at.location

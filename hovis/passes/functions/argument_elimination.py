@@ -1,6 +1,6 @@
-"""What residual functions are given: each value once, nothing that is not used, nothing that is always the same constant.
+"""Elimination of dead, constant and duplicate parameters of residual functions.
 
-Looks at all calls of a function at once, so it acts on the outermost function alone.
+It needs all calls of a function at once, and therefore runs once for the outermost function.
 """
 
 from hovis.ir.analysis.control_flow import terminator_operands
@@ -14,7 +14,7 @@ from hovis.passes.rewriting import Pass, substitute
 def _argument_elimination(function: Function) -> bool:
     """Eliminate dead, constant and duplicate parameters of residual functions.
 
-    Parameters of residual functions that are others of them, or constants, or used by nobody, are no parameters.
+    A parameter is removed if all calls pass the same constant for it, or the same argument as for another parameter, or if it is not used.
     """
     calls: dict[Function, list[tuple[Function, Op]]] = {}
     for caller in callees(function):
@@ -43,7 +43,7 @@ def _fewer(callee: Function, sites: list[tuple[Function, Op]]) -> bool:
             new[param] = instead
     substitute(callee, new)
     used = _used(callee, sites)
-    # what may be seen to end lives as long as the function that holds it
+    # an unused object whose finalization is observable stays a parameter: the function keeps it alive
     gone = {param for k, param in enumerate(params) if param in new or (k not in used and lasts(param.type))}
     if not gone:
         return False
@@ -54,7 +54,7 @@ def _fewer(callee: Function, sites: list[tuple[Function, Op]]) -> bool:
 
 
 def _always(callee: Function, sites: list[tuple[Function, Op]], at: int) -> Const | None:
-    """The constant that is passed everywhere."""
+    """Return the constant that all calls pass at position ``at``, or None. Recursive calls that pass the parameter on unchanged do not count."""
     found: Const | None = None
     for caller, op in sites:
         arg = op.args[at]
@@ -67,7 +67,7 @@ def _always(callee: Function, sites: list[tuple[Function, Op]], at: int) -> Cons
 
 
 def _equal(callee: Function, sites: list[tuple[Function, Op]], one: int, other: int) -> bool:
-    """Are two parameters given the same everywhere?"""
+    """Do all calls pass the same argument for the parameters at two positions?"""
     params = callee.blocks[0].params
     a, b = params[one], params[other]
     if a.type != b.type or a.dims != b.dims:
@@ -80,7 +80,7 @@ def _equal(callee: Function, sites: list[tuple[Function, Op]], one: int, other: 
 
 
 def _used(callee: Function, sites: list[tuple[Function, Op]]) -> set[int]:
-    """The positions of the parameters that are used for more than being passed on to the function itself."""
+    """Collect the positions of the parameters that are used for more than being passed on unchanged in a recursive call."""
     own = {id(op) for caller, op in sites if caller is callee}
     found: set[Operand] = set()
     for block in callee.blocks:

@@ -1,6 +1,6 @@
-"""Residual functions that are called from one place alone become part of their caller.
+"""Inlining of residual functions that have a single call site.
 
-Their frames stay in tracebacks: the locations of what is inlined say from where it was called.
+Their frames stay in tracebacks: the locations of the inlined ops record the call that they come from.
 """
 
 from typing import Final
@@ -10,14 +10,14 @@ from hovis.ir.operations import enter_handler
 from hovis.lattice import AbstractValue, Const, Type, Union
 from hovis.passes.rewriting import Pass, copy, substitute
 
-#: Values of these classes may live longer without anybody noticing.
+#: Classes whose instances may live longer without an observable difference.
 _LASTING: Final = frozenset({int, bool, float, complex, str, bytes, tuple, type(None)})
 
 
 def _inlining(function: Function) -> bool:
     """Inline residual functions that are called from one place alone.
 
-    What one place calls is done there.
+    The call is replaced by the body of the function.
     """
     calls: dict[Function, list[tuple[Function, Op]]] = {}
     functions = callees(function)
@@ -44,11 +44,11 @@ inlining = Pass(_inlining, whole=True)
 
 
 class Called(Function):
-    """A Function that the engine does not follow: a call of it is one op of a trace, in which it is put at the end."""
+    """A Function that the engine does not follow: a call of it is one op of a trace, and is inlined at the end."""
 
 
 def put_in(function: Function) -> None:
-    """What has not been followed is put where it is called, in function and in what that calls."""
+    """Inline every call of a `Called` in function and in its callees."""
     for one in callees(function):
         todo = list(one.blocks)
         while todo:
@@ -62,7 +62,7 @@ def put_in(function: Function) -> None:
 
 
 def _with_params_of_its_own(function: Function) -> Function:
-    """A copy has the params of the original; put in twice, they would be defined twice."""
+    """Give a copied function new Params: a copy shares those of the original, and inlined twice they would be defined twice."""
     entry = function.blocks[0]
     params = tuple(Param(param.type, param.dims, param.name) for param in entry.params)
     own: dict[Value, Operand] = dict(zip(entry.params, params, strict=True))
@@ -72,7 +72,7 @@ def _with_params_of_its_own(function: Function) -> Function:
 
 
 def _plain(function: Function) -> bool:
-    """Is it one that neither handles exceptions nor holds what may be seen to end?"""
+    """Whether function is no generator, handles no exceptions, and holds only values whose lifetime cannot be observed."""
     if function.is_generator:
         return False
     if any(isinstance(block.terminator, Invoke) for block in function.blocks) or any(op.callee is enter_handler for op in function.ops()):
@@ -81,7 +81,7 @@ def _plain(function: Function) -> bool:
 
 
 def lasts(kind: AbstractValue) -> bool:
-    """May what is of this type live shorter or longer without anybody noticing?"""
+    """Can a value of this type live shorter or longer without an observable difference?"""
     if isinstance(kind, Union):
         return all(map(lasts, kind.members))
     if isinstance(kind, Const):
@@ -90,7 +90,7 @@ def lasts(kind: AbstractValue) -> bool:
 
 
 def inline(caller: Function, block: Block, op: Op, callee: Function) -> None:
-    """What op calls is done where it stands; callee is used up."""
+    """Replace op, a call in block, by the body of callee; the blocks of callee are moved, not copied."""
     at = next(k for k, other in enumerate(block.ops) if other is op)
     result = Param(op.type, op.dims, op.name)
     behind = Block((result,), block.ops[at + 1 :], block.terminator)
@@ -109,7 +109,7 @@ def inline(caller: Function, block: Block, op: Op, callee: Function) -> None:
 
 
 def _within(location: Location | None, call: Location | None) -> Location | None:
-    """A location in what is inlined at a call."""
+    """Return a location of the inlined code with the call appended to its callers."""
     if location is None:
         return call
     return location._replace(caller=call if location.caller is None else _within(location.caller, call))

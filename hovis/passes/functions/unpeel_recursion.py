@@ -1,8 +1,8 @@
 """Undo the peeling of a first recursive call.
 
-What recurses is often traced twice: once as it stands inlined at the beginning, and once as the residual function that it
-calls.  Where these are the same op by op, with the parameters in whatever order, the first one calls itself.
-The places in the user's source have to be the same, too, so that tracebacks are.
+A recursive function is often traced twice: once inlined at the beginning, and once as the residual function that is called
+there.  If these two are equal op by op, with their parameters in any order, the first one calls itself instead.
+Their locations in the user's source have to be equal, too, to keep tracebacks the same.
 """
 
 from hovis.ir.matching import Match, own_operands
@@ -14,7 +14,7 @@ from hovis.passes.rewriting import Pass
 def _unpeel_recursion(function: Function) -> bool:
     """Undo the peeling of a first recursive call.
 
-    Calls of a function that is the same as this one are calls of this one.
+    Calls of a residual function that is equal to this one become calls of this one.
     """
     for callee in dict.fromkeys(op.callee for op in function.ops() if isinstance(op.callee, Function)):
         if callee is function or callee.is_generator != function.is_generator or callee.type != function.type:
@@ -31,7 +31,7 @@ unpeel_recursion = Pass(_unpeel_recursion, whole=True)
 
 
 class _Functions(Match):
-    """Two functions, compared block by block: the parameters of the other stand for those of the one in whatever order."""
+    """Matches two functions block by block: the parameters of other correspond to those of one in any order."""
 
     def __init__(self, one: Function, other: Function) -> None:
         super().__init__(frozenset(other.params))
@@ -40,7 +40,9 @@ class _Functions(Match):
         self.todo = [(one.blocks[0], other.blocks[0])]
 
     def places(self) -> list[int | None] | None:
-        """For each parameter of one the place of its counterpart, None if it has none; None if they are not the same."""
+        """Return for each parameter of one the position of its counterpart in other, or None if it has none; return None if the functions are
+        not the same.
+        """
         if len(self.one.blocks) != len(self.other.blocks) or not self.walk():
             return None
         stands = {self.bound[param]: k for k, param in enumerate(self.other.params) if param in self.bound}
@@ -51,7 +53,7 @@ class _Functions(Match):
         return [stands.get(param) for param in self.one.params]
 
     def walk(self) -> bool:
-        """Do the blocks of one what those of the other do, from the entries on?"""
+        """Do the blocks of one do the same as those of other, from the entries on?"""
         while self.todo:
             a, b = self.todo.pop()
             if b is not self.other.blocks[0]:
@@ -63,12 +65,12 @@ class _Functions(Match):
         return True
 
     def agrees(self, a: Value, b: Value) -> bool:
-        """Are they of one type, and from the same place?"""
+        """Do a and b have the same type, no dims, and, if both are ops, the same location?"""
         placed = not isinstance(a, Op) or not isinstance(b, Op) or a.location == b.location
         return a.type == b.type and a.dims is None and b.dims is None and placed
 
     def end(self, a: Terminator, b: Terminator) -> bool:
-        """Do two blocks that end with these go on alike, and from the same place?"""
+        """Do two blocks with these terminators continue alike, and from the same location?"""
         alike = [(type(end), getattr(end, "again", None), getattr(end, "location", None)) for end in (a, b)]
         if alike[0] != alike[1] or not self.operands(own_operands(a), own_operands(b)):
             return False
@@ -77,7 +79,9 @@ class _Functions(Match):
         return all(self.operands(x.args, y.args) and self.meet(x.block, y.block) for x, y in zip(edges(a), edges(b), strict=True))
 
     def meet(self, a: Block, b: Block) -> bool:
-        """Are these two compared with each other?  An edge to the entry would carry its parameters in another order."""
+        """Is block a the counterpart of block b? A block b that has none yet gets a. The entry has none here: an edge to it would carry its
+        parameters in another order.
+        """
         if b is self.other.blocks[0]:
             return False
         if b not in self.blocks:

@@ -1,6 +1,6 @@
-"""Moving what does not change out of loops, and what is needed on one way only to that way.
+"""Loop-invariant code motion, and sinking of ops to the only path that uses them.
 
-Only pure ops move: they have no effect, raise nothing, and give the same wherever they are done.
+Only pure ops move: they have no effect, raise nothing, and have the same result wherever they are executed.
 """
 
 import operator as o
@@ -12,12 +12,12 @@ from hovis.lattice import Array, Const, Type
 from hovis.passes.rewriting import Pass
 from hovis.passes.scalar.instcombine import is_exact
 
-#: Classes whose instances are told apart by nobody.
+#: Classes whose instances nobody distinguishes by identity.
 _VALUES: Final = frozenset({int, bool, float, complex, str, bytes, type(None)})
 
 
 def is_movable(op: Op) -> bool:
-    """May op be done elsewhere, as often as one likes?"""
+    """May op be executed elsewhere, any number of times?"""
     if op.effect != Effect.PURE or isinstance(op.callee, Function | Param | Op):
         return False
     return _is_value(op)
@@ -28,7 +28,9 @@ def _is_value(value: Op | Param) -> bool:
 
 
 def _lets_wait(op: Op) -> bool:
-    """May what op takes last until it is done later?  Somebody may see an object end, but for what is made of values alone."""
+    """Can the operands of op be kept alive until op is executed later? The end of an object's lifetime may be observable, but not if the object
+    is made of plain values alone.
+    """
     taken = [value for value in op.operands() if isinstance(value, Op | Param)]
     return all(isinstance(value.type, Array) or _is_value(value) or (isinstance(value, Op) and _is_made_of_values(value)) for value in taken)
 
@@ -37,13 +39,13 @@ def _is_made_of_values(op: Op) -> bool:
     return not op.effect & ~Effect.RAISES and all(isinstance(value, Const) or (isinstance(value, Op | Param) and _is_value(value)) for value in op.operands())
 
 
-# ------------------------------------------------------------------------------------------------- out of loops
+# ------------------------------------------------------------------------------------------------- hoisting
 
 
 def _licm(function: Function) -> bool:
     """Hoist loop-invariant ops in front of the loop.
 
-    What is computed in every round from what no round changes is computed once, in front of the loop.
+    A computation whose operands no iteration changes is done once, in the preheader of the loop.
     """
     dom = Dominators(function)
     found = natural_loops(function, dom)
@@ -58,7 +60,7 @@ def _licm(function: Function) -> bool:
         moved = _invariant(loop, home, dom)
         if moved:
             front = _front(function, loop)
-            # a new block is in the loops around this one, as that is from which it is entered
+            # a new preheader is not in dom yet; it belongs to the same enclosing loops as the block that enters it
             within, incoming = front, predecessors(function)
             while within not in dom.number:
                 within = incoming[within][0][0]
@@ -74,13 +76,13 @@ licm = Pass(_licm, ways=True)
 
 
 def _invariant(loop: Loop, home: dict[Operand, Block], dom: Dominators) -> list[Op]:
-    """What every round does, and does alike, in order."""
+    """Collect the loop-invariant ops that every iteration executes, in order."""
     moved: list[Op] = []
     stays = set(moved)
     for block in sorted(loop.blocks, key=dom.number.__getitem__):
         if not all(dom.dominates(block, latch) for latch in loop.latches):
             continue
-        # what the first round may not come to is not done in vain, unless it is little
+        # an op that the first iteration may not reach is not hoisted, as that may be wasted work, unless it is cheap
         sure = all(dom.dominates(block, b) for b in loop.blocks if _leaves(b, loop))
         for op in block.ops:
             if is_movable(op) and (sure or _is_little(op)) and all(home.get(v) not in loop.blocks or v in stays for v in op.operands()) and not op.dims:
@@ -90,7 +92,7 @@ def _invariant(loop: Loop, home: dict[Operand, Block], dom: Dominators) -> list[
 
 
 def _is_little(op: Op) -> bool:
-    """Arithmetic on numbers that can't take long."""
+    """Is op arithmetic on numbers that cannot take long?"""
     return op.callee in _LITTLE and all(is_exact(arg, int, float, bool) for arg in op.args)
 
 
@@ -103,7 +105,7 @@ def _leaves(block: Block, loop: Loop) -> bool:
 
 
 def _front(function: Function, loop: Loop) -> Block:
-    """The block in front of a loop from which alone it is entered; a new one if need be."""
+    """Return the preheader of a loop; add one if there is none."""
     into = [(source, edge) for source, edge in predecessors(function)[loop.header] if source not in loop.blocks]
     if len(into) == 1 and isinstance(into[0][0].terminator, Jump):
         return into[0][0]
@@ -115,13 +117,13 @@ def _front(function: Function, loop: Loop) -> Block:
     return front
 
 
-# ------------------------------------------------------------------------------------------------- to where it is needed
+# ------------------------------------------------------------------------------------------------- sinking
 
 
 def _sinking(function: Function) -> bool:
     """Sink ops to the only path that uses them.
 
-    What only one way needs is computed on that way: nearer to its use, and not in vain.
+    An op that only one path needs is executed on that path: nearer to its use, and not where its result is unused.
     """
     users: dict[Value, list[Block]] = {}
     for block in function.blocks:
@@ -143,7 +145,7 @@ def _sinking(function: Function) -> bool:
     changed = False
     for block, op in reversed(candidates):
         to = _common(users[op], dom)
-        # not into a loop, where it would be done again and again
+        # not into a loop, where it would be executed in every iteration
         while to is not block and loops.innermost.get(to) is not loops.innermost.get(block):
             to = dom.order[dom.parent[dom.number[to]]]
         if to is block or block in users[op]:
@@ -163,7 +165,7 @@ sinking = Pass(_sinking, ways=True)
 
 
 def _common(blocks: list[Block], dom: Dominators) -> Block:
-    """The last block that is passed on every way to any of these."""
+    """Return the nearest common dominator of these blocks."""
     found = dom.number[blocks[0]]
     for block in blocks[1:]:
         k = dom.number[block]

@@ -1,8 +1,8 @@
-"""Removing loops that do nothing, if they are proven to end.
+"""Delete loops without effect that are proven to end.
 
-A loop goes if all its ops are pure, nothing that it computes is used behind it, all its exits lead to the same place
-with the same values, and it ends: on every round an exact Int that moves by a constant is compared with a bound that
-stays, towards which it moves.  That a program does not end is something that its user would notice.
+A loop is deleted if all its ops are pure, no value that it computes is used behind it, all its exits lead to the same block
+with the same arguments, and it ends: in every iteration an exact Int that changes by a constant step is compared with a
+loop-invariant bound, towards which it moves.  A loop that may not end stays, as the user can observe that a program does not end.
 """
 
 import operator as o
@@ -16,7 +16,7 @@ from hovis.passes.cfg.signal_polls import is_poll
 from hovis.passes.rewriting import SEES_HANDLED, Pass, drop_unreached, is_one_of
 from hovis.passes.scalar.instcombine import is_exact
 
-#: For which sign of the step does ``x < bound`` fail in the end?
+#: For each comparison (such as ``x < bound``), the sign of the step of x with which it becomes false in the end.
 _ENDS: Final[dict[Any, int]] = {o.lt: 1, o.le: 1, o.gt: -1, o.ge: -1}
 _MIRRORED: Final[dict[Any, Any]] = {o.lt: o.gt, o.le: o.ge, o.gt: o.lt, o.ge: o.le}
 
@@ -24,7 +24,7 @@ _MIRRORED: Final[dict[Any, Any]] = {o.lt: o.gt, o.le: o.ge, o.gt: o.lt, o.ge: o.
 def _loop_deletion(function: Function) -> bool:
     """Delete loops without effect whose results are unused.
 
-    Pure loops whose results nobody uses and which are proven to end.
+    Only loops of pure ops that are proven to end are deleted.
     """
     dom = Dominators(function)
     found = natural_loops(function, dom)
@@ -54,7 +54,7 @@ def _values(block: Block) -> list[Value]:
 
 
 class _Judge:
-    """Knows of each loop whether it may go."""
+    """Decides for each loop whether it may be deleted."""
 
     def __init__(self, function: Function, dom: Dominators, loops: Loops) -> None:
         self.dom = dom
@@ -69,8 +69,8 @@ class _Judge:
                 self.users.setdefault(operand, set()).add(block)
 
     def way_out(self, loop: Loop) -> Edge | None:
-        """Where to go in place of the loop, if it may go."""
-        # that nobody interrupts a loop that is not there shows no more than that it is quick
+        """Return the edge to take in place of the loop, or None if it may not be deleted."""
+        # exits from polls do not count: a deleted loop can't be interrupted, but neither can one that runs very fast
         exits = [edge for block in loop.blocks if not is_poll(block) for edge in edges(block.terminator) if edge.block not in loop.blocks]
         if not exits or not all(self._is_pure(block) for block in loop.blocks):
             return None
@@ -90,13 +90,13 @@ class _Judge:
             op.effect & LASTING or isinstance(op.callee, Function | Param | Op) or is_one_of(op.callee, SEES_HANDLED) for op in block.ops
         )
 
-    # --------------------------------------------------------------------------------------------- does it end?
+    # --------------------------------------------------------------------------------------------- termination
 
     def _ends(self, loop: Loop) -> bool:
         return any(self._test_ends(loop, block) for block in loop.blocks) and all(map(self._ends, loop.children))
 
     def _test_ends(self, loop: Loop, block: Block) -> bool:
-        """Does block, on every round, make a test that fails in the end?"""
+        """Does block make, in every iteration, a test that leaves the loop in the end?"""
         branch = block.terminator
         if self.loops.innermost.get(block) is not loop or not isinstance(branch, Branch):
             return False
@@ -118,7 +118,7 @@ class _Judge:
         return False
 
     def _step(self, loop: Loop, moving: Operand) -> int:
-        """By how much, at least, the value moves on each round, with its sign; 0 if that is not known."""
+        """Return the least amount, with its sign, by which the value changes in each iteration; 0 if that is not known."""
         param, _ = _linear(moving)
         if not isinstance(param, Param) or param not in loop.header.params or not is_exact(param, int):
             return 0
@@ -132,7 +132,7 @@ class _Judge:
 
 
 def _linear(operand: Operand) -> tuple[Operand, int]:
-    """operand as another one plus a constant: additions of constants to exact Ints are taken off."""
+    """Split operand into a base and a constant: additions of constants to exact ints are removed and summed."""
     total = 0
     while isinstance(operand, Op) and len(operand.args) == 2 and all(is_exact(arg, int) for arg in operand.args):
         a, b = operand.args

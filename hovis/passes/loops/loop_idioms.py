@@ -1,13 +1,13 @@
-"""Closed forms of loops that count.
+"""Closed forms for counting loops.
 
     while a != 0:               n = a
         a -= 1          →       a, b = 0, b + n * k         (if a > 0: else the loop, which does not end)
         b += k
 
-A loop that goes straight round, of which every variable is an exact int that grows by the same amount each round, or by a variable
-that does (``s += i``), has a closed form, once the number of rounds is known.  That follows from its test; whether the
-test fails at all is asked in front, and where it would not (or not so) the loop stays.  Stores of the loop into the same
-cells each round are those of the last round.
+A loop without inner branches has a closed form, once its trip count is known, if every variable of it is an exact int that changes
+by the same amount in each iteration, or by the value of a variable that does (``s += i``).  The trip count follows from the
+test of the loop.  A guard in front of the loop checks that the test fails at all; where it would not (or not for this trip count),
+the loop itself runs.  Of stores into the same cells in each iteration only those of the last iteration are made.
 """
 
 import operator as o
@@ -24,16 +24,16 @@ from hovis.passes.scalar.instcombine import is_exact
 INT: Final = Type(int)
 BOOL: Final = Type(bool)
 NONE: Final = Type(type(None))
-#: A test with its sides exchanged.
+#: The equivalent test with its operands exchanged.
 _MIRRORED: Final[dict[Any, Any]] = {o.lt: o.gt, o.le: o.ge, o.gt: o.lt, o.ge: o.le, o.ne: o.ne}
-#: The test that means the opposite.
+#: The negated test.
 _OPPOSITE: Final[dict[Any, Any]] = {o.lt: o.ge, o.le: o.gt, o.gt: o.le, o.ge: o.lt, o.eq: o.ne}
 
 
 def _loop_idioms(function: Function) -> bool:
     """Replace counting loops by closed forms.
 
-    Loops that only count become arithmetic.
+    A loop that only counts becomes arithmetic on its trip count.
     """
     changed = False
     incoming = predecessors(function)
@@ -49,7 +49,9 @@ loop_idioms = Pass(_loop_idioms)
 
 
 def straight_loops(function: Function) -> list[tuple[Block, Block]]:
-    """The loops that go straight round: one block that ends with its test (given twice), or a test and the block behind it."""
+    """Find the loops without inner branches, as pairs of header and body: one block that ends with its test (returned twice), or a header with
+    the test and the block behind it.
+    """
     found = []
     for block in function.blocks[1:]:
         branch = block.terminator
@@ -64,7 +66,7 @@ def straight_loops(function: Function) -> list[tuple[Block, Block]]:
 
 @dataclass(slots=True)
 class _Linear:
-    """A variable: its place among the parameters, what it grows by each round (an operand from outside, perhaps negated)."""
+    """A linear induction variable: its parameter, its start, and its step per iteration (an operand from outside the loop, subtracted if down)."""
 
     param: Param
     start: Operand
@@ -74,7 +76,7 @@ class _Linear:
 
 @dataclass(slots=True)
 class _Sum:
-    """A variable that grows by another one, before (or after) that has grown."""
+    """A variable that grows in each iteration by a linear induction variable, before (or after) that has grown."""
 
     param: Param
     start: Operand
@@ -83,7 +85,7 @@ class _Sum:
 
 
 class Shape:
-    """What a loop does, if it only counts: one block that ends with its test, or a test and the block behind it."""
+    """The shape of a counting loop (``ok``: it is one): one block that ends with its test, or a header with the test and the block behind it."""
 
     def __init__(self, head: Block, body: Block, incoming: Incoming) -> None:
         self.head, self.body = head, body
@@ -102,7 +104,7 @@ class Shape:
             return
         if any(value.dims for value in values) or not isinstance(branch.cond, Op) or (self.first and head.ops != [branch.cond]):
             return
-        #: each op that gives a variable after the round, or a parameter: the variable, and how often it has grown
+        #: id of a parameter, or of the op that updates it -> its induction variable, and the number of steps that are in the value (0 or 1)
         self.places: dict[int, tuple[_Linear, int]] = {}
         self.sums: dict[int, _Sum] = {}
         self.same: set[int] = set()
@@ -148,7 +150,7 @@ class Shape:
         return False
 
     def _test(self, branch: Branch) -> bool:
-        """The test: a variable, compared with what stays."""
+        """Does the test compare an induction variable with a loop-invariant bound? If so, record it."""
         test: Any = branch.cond
         if id(test) not in self.inside or test.kwargs or len(test.args) != 2 or not all(is_exact(a, int) for a in test.args):
             return False
@@ -170,7 +172,9 @@ class Shape:
 
 
 def closed(function: Function, shape: Shape, otherwise: Edge | None = None) -> bool:
-    """Put arithmetic in front of a loop that only counts; where it would not end so, go on at the loop (or otherwise)."""
+    """Put the closed form of a counting loop in front of it; where the loop would not end that way, continue at the loop (or at ``otherwise``).
+    Return whether this was possible.
+    """
     head = shape.head
     if not shape.ok or _done(function, shape) or not carried(function, shape):
         return False
@@ -186,7 +190,8 @@ def closed(function: Function, shape: Shape, otherwise: Edge | None = None) -> b
     first = Block((), made.ops, Jump(Edge(quick)))
     function.blocks += [first, quick]
     if not sure:
-        # the loop itself, should it have no end, or one round where the test fails at once
+        # the path without the closed form: the loop itself, if it might not end, or runs a single iteration because its test fails at once; its
+        # exit, if the test comes first and fails at once
         start_values: dict[Value, Operand] = dict(zip(head.params, into.args, strict=True))
         none = shape.first and shape.callee is not o.ne
         slow = otherwise or (Edge(shape.exit.block, replaced(shape.exit.args, start_values)) if none else Edge(head, into.args))
@@ -198,7 +203,7 @@ def closed(function: Function, shape: Shape, otherwise: Edge | None = None) -> b
 
 
 def _rounds(shape: Shape, made: "_Arithmetic") -> tuple[Operand, Operand]:
-    """How far it is to the bound, and the number of rounds that takes; at least one."""
+    """Emit the distance to the bound, and the trip count; the closed form is valid if that is at least one."""
     start, bound, size = shape.tested.start, shape.bound, abs(shape.step)
     far = made.op(o.sub, bound, start) if shape.step > 0 else made.op(o.sub, start, bound)
     up = size - 1 if shape.callee in (o.lt, o.gt) else 0
@@ -208,7 +213,7 @@ def _rounds(shape: Shape, made: "_Arithmetic") -> tuple[Operand, Operand]:
 
 
 def _unless(function: Function, block: Block, test: tuple[Any, Operand, Operand], slow: Edge) -> None:
-    """Leave block for slow if the test fails."""
+    """Split block at its end: continue at the edge ``slow`` if the test fails."""
     holds = Op(test[0], test[1:], (), BOOL)
     rest = Block((), [], block.terminator)
     function.blocks.append(rest)
@@ -217,7 +222,7 @@ def _unless(function: Function, block: Block, test: tuple[Any, Operand, Operand]
 
 
 def _entered(function: Function, shape: Shape) -> bool:
-    """Has the test been passed in front of the loop, so that it fails in some round?"""
+    """Does the branch in front of the loop make the loop's test already? Then there is an iteration in which the test fails."""
     branch = shape.into[0][0].terminator
     if shape.callee is o.ne or not isinstance(branch, Branch) or branch.true.block is branch.false.block or not isinstance(branch.cond, Op):
         return False
@@ -232,7 +237,7 @@ def _alike(a: tuple[Operand, ...], b: tuple[Operand, ...]) -> bool:
 
 
 def carried(function: Function, shape: Shape) -> bool:
-    """What is used behind the loop becomes a parameter there; was that possible?"""
+    """Pass the values that are used behind the loop as parameters of its exit block; return whether that was possible."""
     found: dict[Value, Operand] = {}
     for block in function.blocks:
         if block is shape.head or block is shape.body:
@@ -257,7 +262,7 @@ def carried(function: Function, shape: Shape) -> bool:
 
 
 def _done(function: Function, shape: Shape) -> bool:
-    """Has the loop its arithmetic in front of it?"""
+    """Does the loop have its closed form in front of it already?"""
     source, edge = shape.into[0]
     branch = source.terminator
     if not isinstance(branch, Branch) or branch.false is not edge:
@@ -266,7 +271,7 @@ def _done(function: Function, shape: Shape) -> bool:
 
 
 def _finals(shape: Shape, rounds: Operand, made: "_Arithmetic") -> tuple[dict[Value, Operand], dict[Value, Operand]]:
-    """What every value of the loop is in its last round, and what it is where the loop is left."""
+    """Compute the value of each variable of the loop in the last iteration, and where the loop is left."""
     new: dict[Value, Operand] = {}
     behind: dict[Value, Operand] = {}
     less = made.op(o.sub, rounds, Const(1))
@@ -279,7 +284,7 @@ def _finals(shape: Shape, rounds: Operand, made: "_Arithmetic") -> tuple[dict[Va
         variable: Any = shape.places[id(after)][0] if id(after) in shape.places else shape.sums[id(after)]
         new[param], new[after] = grown(variable, less), grown(variable, rounds)
         if variable is shape.tested and shape.callee is o.ne:
-            # that is where it stops
+            # a loop with the test != stops exactly at the bound
             new[after if shape.first or shape.grown else param] = shape.bound
         behind[param] = new[after] if shape.first else new[param]
         behind[after] = new[after]
@@ -287,7 +292,7 @@ def _finals(shape: Shape, rounds: Operand, made: "_Arithmetic") -> tuple[dict[Va
 
 
 class _Arithmetic:
-    """Ops on exact ints, those that say nothing left out."""
+    """Builds ops on exact ints: constants are folded, and ops without effect (``x + 0``, ``x * 1``) are left out."""
 
     def __init__(self) -> None:
         self.ops: list[Op] = []
@@ -306,7 +311,7 @@ class _Arithmetic:
         return self.op(o.sub if linear.down else o.add, linear.start, self.op(o.mul, rounds, linear.step))
 
     def summed(self, total: _Sum, rounds: Operand) -> Operand:
-        """start + the sum of the other variable over all rounds: rounds * its start, and the triangle of its steps."""
+        """start + the sum of the other variable over all iterations: rounds * its start, plus the triangular sum of its steps."""
         less = self.op(o.add if total.after else o.sub, rounds, Const(1))
         triangle = self.op(o.mul, self.op(o.floordiv, self.op(o.mul, rounds, less), Const(2)), total.of.step)
         flat = self.op(o.mul, rounds, total.of.start)

@@ -1,12 +1,13 @@
-"""Counting in a list of which nothing is known: two versions of a loop.
+"""Version loops that count in a list of unknown items: a guarded closed form, and the loop itself.
 
     while t[0] != 0:            if len(t) > 2 and type(t[0]) is int and type(t[2]) is int and t[0] > 0:
         t[0] -= 1           →       t[0], t[2] = 0, t[2] + t[0]
         t[2] += 1               else:
                                     the loop
 
-Where a loop would have a closed form, were what it reads of a list exact ints, that is asked in front; in any other
-case (a bool, a float, too short a list, a count that never comes to its end) the loop itself runs as it is.
+If a loop would have a closed form provided that the items which it reads from a list are exact ints, guards in front of the loop
+check that; in any other case (a bool, a float, a list that is too short, a count that never reaches its bound) the loop itself
+runs unchanged.
 """
 
 import operator as o
@@ -24,14 +25,14 @@ from hovis.passes.scalar.instcombine import is_exact
 
 _SUMS: Final[dict[Any, int]] = {o.add: 1, o.iadd: 1, o.sub: -1, o.isub: -1}
 _COMPARISONS: Final = frozenset({o.lt, o.le, o.gt, o.ge, o.eq, o.ne})
-#: More cells are not worth the questions.
+#: Most cells of a list for which a loop is versioned; more are not worth the guards.
 MAX_CELLS: Final = 16
 
 
 def _loop_versioning(function: Function) -> bool:
     """Version counting loops over lists for ints.
 
-    Loops that count in a list whose items may be anything have a closed form for ints.
+    If the items of the list can be anything, guards select between the closed form for ints and the loop itself.
     """
     changed = False
     incoming = predecessors(function)
@@ -47,22 +48,22 @@ loop_versioning = Pass(_loop_versioning)
 
 
 class _Unfit(Exception):
-    """The loop is none that could be closed."""
+    """Raised where the loop cannot have a closed form."""
 
 
 class _Sum(NamedTuple):
-    """An exact int: an operand of the typed loop (None: nothing) and a number."""
+    """An exact int: an operand of the typed loop (None: none) plus a number."""
 
     base: Operand | None
     more: int
 
 
 class _Typed:
-    """The loop once more, for a list whose items are ints: its variables, and what the cells of the list hold, are parameters.
+    """A second version of the loop, for a list of exact ints: its parameters are the loop's variables and the values in the cells of the list.
 
-    door   stands in front of both: its parameters are those of the loop
-    stay   the parameters that are taken to be the same in every round
-    fixed  the cells that are so
+    door   the block in front of both versions: its parameters are those of the loop
+    stay   the parameters that are assumed to be loop-invariant
+    fixed  the cells that are assumed to be loop-invariant
     """
 
     def __init__(self, head: Block, body: Block, door: Block, stay: frozenset[Param], fixed: frozenset[int]) -> None:
@@ -71,13 +72,13 @@ class _Typed:
         self.inside = set(inside)
         self.outer = dict(zip(head.params, door.params, strict=True))
         self.list: Operand | None = None
-        #: what has to be an int, and its name from there on
+        #: the operands that guards have to prove to be exact ints -> the parameter that stands for each behind the guards
         self.asked: dict[Operand, Param] = {}
         self.variables = {param: Param(INT, None, param.name) for param in head.params if param not in stay}
-        #: what is in the index of every cell (None: nothing) beside a number, by which it is known here
+        #: the operand that the indexes of all cells have in common (None: none); a cell is identified by the constant that is added to it
         self.base: Operand | None = None
         self.touched: set[int] = set()
-        #: what is read of the list as it was, and what the cells hold
+        #: for each cell the parameter that stands for its initial value; below, its current value
         self.cells: dict[int, Param] = {}
         self.memory: dict[int, _Sum] = {}
         self.stored: dict[int, Op] = {}
@@ -88,7 +89,7 @@ class _Typed:
         self._walk()
 
     def _walk(self) -> None:
-        """The ops, the test, and what the variables are behind it."""
+        """Translate the ops and the test, and record the values of the variables after one iteration."""
         branch = self.head.terminator
         assert isinstance(branch, Branch)
         self._begin(self.new_head)
@@ -96,7 +97,7 @@ class _Typed:
             self._op(op)
         if self.new_body is not self.new_head:
             if self.stored:
-                raise _Unfit  # it is stored once more where the loop is left
+                raise _Unfit  # a store in the header is executed once more when the loop is left
             cond = self._truth(branch.cond)
             self._begin(self.new_body)
             for op in self.body.ops:
@@ -104,18 +105,18 @@ class _Typed:
         else:
             cond = self._truth(branch.cond)
         if not self.touched:
-            raise _Unfit  # that is for ``loop_idioms`` itself
+            raise _Unfit  # a loop without cells is left to ``loop_idioms``
         self.after = [self.operand(self.sum(arg)) for param, arg in self.back() if param not in self.stay]
         self.after += [self.operand(self.memory[at]) for at in self.moved()]
         self.kept = {at: self.operand(self.memory[at]) for at in self.stored if not self.is_same(at)}
         self.cond = cond
 
     def is_same(self, at: int) -> bool:
-        """Does this cell hold behind a round what it held before?"""
+        """Does this cell hold after an iteration what it held before?"""
         return at in self.cells and self.memory[at] == _Sum(self.cells[at], 0)
 
     def moved(self) -> list[int]:
-        """The cells that are variables of the loop."""
+        """Return the cells that are variables of the loop."""
         return [at for at in self.cells if at not in self.fixed]
 
     def _begin(self, block: Block) -> None:
@@ -123,7 +124,7 @@ class _Typed:
         self.made: dict[_Sum, Operand] = {}
 
     def back(self) -> list[tuple[Param, Operand]]:
-        """What the parameters are in the next round."""
+        """Return the parameters of the header, each with its argument for the next iteration."""
         end = self.body.terminator
         if isinstance(end, Jump):
             edge = end.edge
@@ -133,7 +134,7 @@ class _Typed:
         return list(zip(self.head.params, edge.args, strict=True))
 
     def moving(self) -> frozenset[Param]:
-        """Those that were taken to stay, and do not."""
+        """Collect the parameters that were assumed to be loop-invariant, and are not."""
         return frozenset(param for param, arg in self.back() if param in self.stay and arg is not param and not self._unmoved(param, arg))
 
     def _unmoved(self, param: Param, arg: Operand) -> bool:
@@ -141,12 +142,12 @@ class _Typed:
         return isinstance(found, _Sum) and found == self.values.get(self.outer[param])
 
     def first(self, param: Param) -> Operand:
-        """What a parameter that moves begins as."""
+        """Return the initial value of a parameter that changes."""
         outer = self.outer[param]
         return outer if is_exact(outer, int) else self._ask(outer)
 
     def left(self, operand: Operand) -> Operand:
-        """What is passed on where the loop is left."""
+        """Translate an operand that is passed to the exit block."""
         operand = self._outside(operand)
         if operand not in self.inside:
             return operand
@@ -158,7 +159,7 @@ class _Typed:
     # --------------------------------------------------------------------------------------------- values
 
     def sum(self, operand: Operand) -> _Sum:
-        """operand as an exact int."""
+        """Return operand as an exact int, with a guard for that in front of the loop if need be; raise _Unfit if it can't be one."""
         if isinstance(operand, Const):
             if type(operand.value) is not int:
                 raise _Unfit
@@ -174,7 +175,7 @@ class _Typed:
         return found
 
     def _outside(self, operand: Operand) -> Operand:
-        """A parameter that stays has the name that it has in front."""
+        """Return the name in front of the loop for a parameter that stays; any other operand is returned unchanged."""
         return self.outer[operand] if isinstance(operand, Param) and operand in self.stay else operand
 
     def _ask(self, operand: Operand) -> Param:
@@ -183,7 +184,7 @@ class _Typed:
         return self.asked.setdefault(operand, Param(INT))
 
     def operand(self, value: _Sum) -> Operand:
-        """The operand of the typed loop that value is."""
+        """Return the operand of the typed loop that has this value; emit an op for it if need be."""
         if value.base is None:
             return Const(value.more)
         if not value.more:
@@ -234,7 +235,7 @@ class _Typed:
 
     def _access(self, op: Op) -> None:
         at = self._cell(op)
-        # what is overwritten may be an object whose end would show: it has to be an int, too
+        # an overwritten item may be an object whose finalization is observable: a cell that is only stored into has to hold an int, too
         self.touched.add(at)
         if op.callee is o.getitem:
             if at not in self.memory:
@@ -246,7 +247,7 @@ class _Typed:
             self.stored[at] = op
 
     def _cell(self, op: Op) -> int:
-        """The number in the index of the cell."""
+        """Return the number by which the cell that op accesses is known: the constant part of its index."""
         container = self._outside(op.args[0])
         if container in self.inside or not isinstance(container, Param | Op) or not _may_be_list(container):
             raise _Unfit
@@ -267,13 +268,13 @@ def _may_be_list(container: Param | Op) -> bool:
 
 
 def _versioned(function: Function, head: Block, body: Block, incoming: Incoming) -> bool:
-    """Put the questions, and behind them the closed form, in front of a loop; was that possible?"""
+    """Put the guards, and behind them the closed form, in front of a loop; return whether that was possible."""
     values: list[Value] = [*head.params, *head.ops, *body.ops]
     if any(value.dims for value in values):
         return False
     old = Shape(head, body, incoming)
     if old.ok:
-        return False  # ``loop_idioms`` has seen to it, or will
+        return False  # ``loop_idioms`` handles this loop
     door = Block(tuple(Param(param.type, param.dims, param.name) for param in head.params))
     stay, fixed = frozenset(head.params), frozenset[int]()
     try:
@@ -287,7 +288,7 @@ def _versioned(function: Function, head: Block, body: Block, incoming: Incoming)
 
 
 def _join(function: Function, typed: _Typed, door: Block, old: Shape, into: list[tuple[Block, Edge]]) -> bool:
-    """Link the questions and the closed form, if the typed loop has one, in front of the loop."""
+    """Link the guards and the closed form in front of the loop, if the typed loop has one; return whether it has."""
     try:
         front = _Front(typed, door)
     except _Unfit:
@@ -309,14 +310,14 @@ def _join(function: Function, typed: _Typed, door: Block, old: Shape, into: list
 
 
 class _Front:
-    """What is asked in front: is it a list that is long enough, and is all that the loop reads of it an exact int?"""
+    """The guards in front of the loop: is the container a list that is long enough, and is everything that the loop reads from it an exact int?"""
 
     def __init__(self, typed: _Typed, door: Block) -> None:
         self.otherwise = Edge(typed.head, door.params)
         self.at = door
         self.blocks = [door]
         assert typed.list is not None
-        #: what the variables of the typed loop begin as, and the index of each cell
+        #: the initial values of the variables of the typed loop, and (below) the index of each cell
         self.starts = [typed.first(param) for param in typed.variables]
         self.indexes: dict[int, Operand] = {}
         if not is_exact(typed.list, list):
@@ -358,7 +359,7 @@ class _Front:
 
 
 def _linked(typed: _Typed, front: _Front, left: tuple[Operand, ...]) -> Shape:
-    """The typed loop behind front, and what it does; left is what it gives to what comes behind."""
+    """Build the typed loop behind front, and return its Shape; left holds the arguments of its exit edge."""
     old: Any = typed.head.terminator
     round_again = old.true.block is typed.body
     head = Block((*typed.variables.values(), *(typed.cells[more] for more in typed.moved())))

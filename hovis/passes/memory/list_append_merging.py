@@ -1,11 +1,11 @@
-"""Lists that only collect, piece by piece, what is joined in the end.
+"""Merge the appends to a list that only collects pieces to be joined in the end.
 
     out.append("<li"); out.append(">")           out += ("<li>", name, "</li>")
     out.append(name); out.append("</li>")    →
 
-Nobody else sees such a list, so what a block appends may come to it at once, behind the last of it: an exception in
-between ends the list as well.  Where all pieces are text and joined with nothing in between, constants that follow
-each other are one.
+Nobody else sees the list, and therefore all appends of a block may be done at once, at the place of the last one: an exception
+in between discards the list as well.  If all pieces are strings, and they are joined with an empty separator, adjacent
+constants are concatenated.
 """
 
 from typing import Final
@@ -22,7 +22,7 @@ _TEXT: Final = Type(str)
 def _list_append_merging(function: Function) -> bool:
     """Merge appends to a list that only collects.
 
-    Appends to a list that only collects come together.
+    All appends of a block to the list become one op.
     """
     collected = _collecting(function)
     changed = False
@@ -39,7 +39,7 @@ list_append_merging = Pass(_list_append_merging)
 
 
 def _collecting(function: Function) -> dict[Op, list[Op]]:
-    """New lists that are only appended to and joined, with what makes them, and appends."""
+    """Find the new lists that are only appended to and joined; return for each the op that makes it, with its appends."""
     found: dict[Op, list[Op]] = {op: [op] for block in function.blocks for op in block.ops if op.callee is ops.make_list}
     if not found:
         return found
@@ -66,20 +66,20 @@ def _pieces(op: Op) -> tuple[Operand, ...]:
 
 
 def _is_text(piece: Operand) -> bool:
-    """Is it certainly a string, exact or not?"""
+    """Is piece certainly a string, of class str or a subclass?"""
     if isinstance(piece, Const):
         return type(piece.value) is str
     return isinstance(piece, Param | Op) and (piece.type == _TEXT or (isinstance(piece, Op) and (piece.callee is str or piece.callee is ops.format_value)))
 
 
 def _joined_by_nothing(function: Function, made: Op) -> bool:
-    """Is the list joined, and with nothing in between whenever it is?"""
+    """Is the list joined, and always with an empty separator?"""
     joins = [op for op in function.ops() if op.callee is str.join and made in op.args]
     return bool(joins) and all(op.args[0] == Const("") for op in joins)
 
 
 def _merged(pieces: tuple[Operand, ...]) -> tuple[Operand, ...]:
-    """Constants that follow each other are one."""
+    """Return the pieces with adjacent constants concatenated."""
     found: list[Operand] = []
     for piece in pieces:
         before = found[-1] if found else None
@@ -91,13 +91,13 @@ def _merged(pieces: tuple[Operand, ...]) -> tuple[Operand, ...]:
 
 
 def _together(block: Block, made: Op, text: bool) -> bool:
-    """What block appends to the list is appended at its last append; is that less?"""
+    """Replace the appends of block to the list by one op at the last of them; return whether there were several."""
     appends = [op for op in block.ops if _appends(op) and op.args[0] is made]
     if len(appends) < 2:
         return False
     between = block.ops[block.ops.index(appends[0]) : block.ops.index(appends[-1])]
     pieces = tuple(op.args[1] for op in appends)
-    # what ends in between would have ended before it gets into the list
+    # a piece that is dropped in between would be released before it gets into the list, and a join in between would not see the pieces before it
     if any((op.callee is str.join and made in op.args) or (op.callee is ops.drop and op.args[0] in pieces) for op in between):
         return False
     if text:

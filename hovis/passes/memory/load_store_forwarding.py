@@ -1,9 +1,9 @@
-"""Reading what was just written, and not writing what is overwritten at once, or read by nobody.
+"""Store-to-load forwarding, and elimination of dead stores, for lists and dicts.
 
-Within what is certain to come one after the other: a read of a cell of an exact list or dict gives what was stored
-there, or read from there, if nothing between could have written to it.  Two containers may be the same object unless
-one of them was made here and has not been seen by anybody.  A list or dict that nobody but the ops of this function
-ever sees is *own*: no call changes it, and if nothing reads it, it need not be.
+Within an extended basic block, a read of a cell of an exact list or dict returns the value that was stored there, or read from
+there, if no op in between could have written to the cell.  Two containers may alias unless they are of different types, or both
+were made in this function.  A list or dict that only ops of this function ever see is *own*: no call changes it, and if nothing
+reads it, it is removed.
 """
 
 import operator as o
@@ -15,28 +15,28 @@ from hovis.ir.model import Block, Effect, Function, Invoke, Op, Operand, Param, 
 from hovis.lattice import Array, Const, Type
 from hovis.passes.rewriting import ByIdentity, Pass, replace_operands, resolve, substitute
 
-#: They make a list or dict; they read or write the one that is their first operand, and let nobody else see it.
+#: Callees that make a list or dict; those that read or write the list or dict that is their first operand, and let nobody else see it.
 _MAKES: Final = ByIdentity((ops.make_list, ops.make_dict))
 _ABOUT: Final = ByIdentity((o.getitem, o.setitem, list.append, ops.list_extend, ops.dict_update, ops.drop))
 _STORES: Final = ByIdentity((o.setitem, list.append))
 
-#: What a cell held: (the container, the class and the value of the key) → the value.
+#: The known contents of cells: (the container, the class and the value of the key) → the value.
 _Memory = dict[tuple[Operand, type, Any], Operand]
 
 _WRITES: Final = Effect.WRITES | Effect.OPAQUE
-#: Classes whose instances end without anybody noticing.
+#: Classes whose instances have no observable finalization.
 _ATOMIC: Final = frozenset({int, bool, float, complex, str, bytes, type(None)})
 
 
 def _load_store_forwarding(function: Function) -> bool:
     """Forward values to later loads, and eliminate dead stores.
 
-    Reads of what was just written or read, and stores that are overwritten at once.
+    A load is replaced by the value that was stored in the cell or loaded from it before; a store that is overwritten before any read is removed.
     """
     if not any(op.callee is o.getitem or op.callee is o.setitem for block in function.blocks for op in block.ops):
         return False
     own, unread = _own(function)
-    # what somebody waits for the end of is not held longer under another name
+    # where the function contains drops, only plain values are forwarded: other objects must not be kept alive longer by another use
     lasting = not any(op.callee is ops.drop for block in function.blocks for op in block.ops)
     dom = Dominators(function)
     incoming = predecessors(function)
@@ -58,7 +58,7 @@ def _load_store_forwarding(function: Function) -> bool:
         changed |= _drop_stores(kept)
         block.ops = kept
         if isinstance(block.terminator, Invoke):
-            # on one of its ways it has been done, on the other perhaps in part
+            # its write is complete on the ok edge, and may be incomplete on the error edge
             if block.terminator.op.effect & _WRITES:
                 _forget(memory, own)
         behind[block] = memory
@@ -72,7 +72,7 @@ load_store_forwarding = Pass(_load_store_forwarding)
 
 
 def cell(op: Op) -> tuple[Operand, type, Any] | None:
-    """The cell that a getitem or setitem is about, if its container is exactly a list or dict, and its key a plain constant."""
+    """Return the cell that a getitem or setitem accesses, if its container is exactly a list or dict, and its key a plain constant; else None."""
     if op.kwargs or not (op.callee is o.getitem or op.callee is o.setitem):
         return None
     container, key = op.args[:2]
@@ -93,7 +93,7 @@ def _read(op: Op, memory: _Memory) -> Operand | None:
 
 
 def _own(function: Function) -> tuple[set[Operand], set[Operand]]:
-    """The new lists and dicts that nobody but these ops can see: those that only read or write them; those that only write."""
+    """Find the new lists and dicts that only ops which read or write them can see; return these, and those among them that are only written to."""
     found: set[Operand] = {op for block in function.blocks for op in block.ops if op.callee in _MAKES}
     if not found:
         return found, found
@@ -110,20 +110,20 @@ def _own(function: Function) -> tuple[set[Operand], set[Operand]]:
 
 
 def _only_writes(op: Op) -> bool:
-    """Does op nothing but store plain values in the container?  Others would be held by it."""
+    """Does op do nothing but store plain values in the container? Other values would be kept alive by it."""
     if op.effect & (Effect.RAISES | Effect.OPAQUE) or op.callee not in _STORES:
         return False
     return all(map(_is_plain, op.args[1:]))
 
 
 def _forget(memory: _Memory, own: set[Operand]) -> None:
-    """A call may have written to all that others can see."""
+    """Forget the cells of containers that are not in ``own``: a call may have written to them."""
     for at in [at for at in memory if at[0] not in own]:
         del memory[at]
 
 
 def _drop_unread(function: Function, unread: set[Operand]) -> bool:
-    """Leave out the containers that are only written to, and what is written to them."""
+    """Remove the containers that are only written to, with the ops that write to them; return whether there were any."""
     if not unread:
         return False
     for block in function.blocks:
@@ -132,7 +132,7 @@ def _drop_unread(function: Function, unread: set[Operand]) -> bool:
 
 
 def _note(op: Op, memory: _Memory, own: set[Operand]) -> None:
-    """What memory holds behind op."""
+    """Update memory to the state after op."""
     at = cell(op)
     if at is not None and op.callee is o.getitem and not op.effect & _WRITES:
         memory[at] = op
@@ -147,12 +147,12 @@ def _note(op: Op, memory: _Memory, own: set[Operand]) -> None:
 
 
 def _is_quiet(op: Op) -> bool:
-    """Is it a store into a list of which is known that the cell is there, and holds something that ends without a finalizer?"""
+    """Is op a store into a list whose cell is known to exist, and to hold an object without a finalizer?"""
     return op.effect == Effect.WRITES and isinstance(op.args[0], Param | Op) and getattr(op.args[0].type, "cls", None) is list
 
 
 def _overwrite(at: tuple[Operand, type, Any], memory: _Memory) -> None:
-    """Forget what the store may have changed: the same cell of another name for the container, equal keys (1 and True are no two)."""
+    """Forget the cells that a store may have changed: the same cell of a container that may be an alias, and equal keys (1 and True are equal)."""
     container, kind, key = at
     for other in list(memory):
         if (other[0] is not container or other[1] is not kind) and _equal(other, kind, key) and not _apart(container, other[0]):
@@ -164,7 +164,7 @@ def _equal(other: tuple[Operand, type, Any], kind: type, key: Any) -> bool:
 
 
 def _apart(a: Operand, b: Operand) -> bool:
-    """Are these certainly two objects?"""
+    """Are a and b certainly not two names of one object? (True also for one and the same operand.)"""
     if a is b:
         return True
     fresh = [isinstance(v, Op) and (v.callee is ops.make_list or v.callee is ops.make_dict) for v in (a, b)]
@@ -175,7 +175,7 @@ def _apart(a: Operand, b: Operand) -> bool:
 
 
 def _drop_stores(kept: list[Op]) -> bool:
-    """Leave out stores of plain values that are overwritten before anybody could look."""
+    """Remove stores of plain values that are overwritten before anything can read them; return whether there were any."""
     later: set[tuple[Operand, type, Any]] = set()
     dead: set[int] = set()
     for k in range(len(kept) - 1, -1, -1):

@@ -1,8 +1,8 @@
-"""What a branch says of its condition behind it, and jumps past branches that the way there decides.
+"""Correlated branches: use the known condition behind a branch, and redirect edges past branches that they decide.
 
-Behind ``br … if c`` c is True on one side and False on the other, as far as each side dominates.  Where a block does
-nothing but branch on what its parameters are, an edge that brings a constant goes on to where the branch leads (jump
-threading).
+Behind ``br … if c``, c is True in the blocks that the true side dominates, and False in those that the false side dominates.  Where
+a block does nothing but branch on a condition computed from its parameters, an edge whose constant arguments decide that
+branch is redirected to its target (jump threading).
 """
 
 import operator as o
@@ -14,21 +14,21 @@ from hovis.lattice import Const
 from hovis.passes.rewriting import Pass, drop_unreached, replace_operands, replaced
 from hovis.passes.scalar.instcombine import computed, is_computed
 
-#: Ops of a block that an edge may go past; they are done on the edge.
+#: The maximum number of ops in a block that an edge is redirected past; they are copied to the edge.
 MAX_OPS: Final = 4
 
-#: Edges that are led past branches in one round: as many as there are blocks, and so many more.  Where each of n blocks brings a
-#: constant that decides all that come behind it, there would be n² of them.
+#: Limit for the edges that one run of the pass redirects past branches: the number of blocks plus this number.  Where each of n blocks
+#: passes a constant that decides all branches behind it, there would be n² of these edges.
 WAYS: Final = 256
 
 
-# ------------------------------------------------------------------------------------------------- behind a branch
+# ------------------------------------------------------------------------------------------------- implied conditions
 
 
 def _correlated_branches(function: Function) -> bool:
     """Decide branches by what dominating branches imply (correlated value propagation).
 
-    A condition that was tested on the way is not tested again.
+    A condition that a dominating branch has tested is replaced by its known value.
     """
     if sum(isinstance(block.terminator, Branch) for block in function.blocks) < 2:
         return False
@@ -59,7 +59,7 @@ correlated_branches = Pass(_correlated_branches, ways=True)
 
 
 def _skip(source: Block, edge: Edge, known: dict[Value, Operand]) -> bool:
-    """Lead an edge past blocks that do nothing but test what is known on this way."""
+    """Redirect an edge past blocks that do nothing but test conditions known on this path; return whether it changed."""
     passed = {source}
     facts = known
     while not edge.block.params and not edge.block.ops and edge.block not in passed:
@@ -78,14 +78,14 @@ def _skip(source: Block, edge: Edge, known: dict[Value, Operand]) -> bool:
 
 
 def _learned(block: Block, into: list[tuple[Block, Edge]]) -> dict[Value, Operand]:
-    """What is known of conditions where block begins."""
+    """Return the conditions known at the start of block, with their values."""
     if len(into) != 1:
         return {}
     return _learned_on(*into[0])
 
 
 def _learned_on(source: Block, edge: Edge) -> dict[Value, Operand]:
-    """What is known of conditions on an edge."""
+    """Return the conditions known on an edge, with their values."""
     branch = source.terminator
     if not isinstance(branch, Branch) or branch.true.block is branch.false.block or not isinstance(branch.cond, Param | Op):
         return {}
@@ -118,13 +118,13 @@ def _use(block: Block, known: dict[Value, Operand]) -> bool:
     return True
 
 
-# ------------------------------------------------------------------------------------------------- past a branch
+# ------------------------------------------------------------------------------------------------- jump threading
 
 
 def _jump_threading(function: Function) -> bool:
     """Redirect edges whose arguments decide a branch to its target (jump threading).
 
-    Edges that bring what decides a branch go where it leads.
+    The ops of the skipped block are copied to a new block on the edge.
     """
     changed = False
     headers: set[Block] | None = None
@@ -165,7 +165,7 @@ jump_threading = Pass(_jump_threading, ways=True)
 
 
 def _headers(function: Function) -> set[Block]:
-    """The blocks that some way leads back to."""
+    """Collect the blocks that a back edge leads to."""
     dom = Dominators(function)
     return {edge.block for block in dom.order for edge in edges(block.terminator) if dom.number[edge.block] <= dom.number[block]}
 
@@ -188,9 +188,10 @@ def _users(function: Function) -> dict[Value, set[Block]]:
 
 
 def _past(function: Function, block: Block, edge: Edge, users: set[Block], around: bool) -> Block | None:
-    """Lead edge past block, if what it brings decides the branch there, by a new block; not to where others use what block makes.
+    """Redirect edge past block, by a new block, if its arguments decide the branch there. Return the new block, or None if they do not, or if
+    values of block are used where the branch leads.
 
-    around: block is the head of a loop, which is left that way, and not entered
+    around: block is a loop header; only an edge that leaves the loop is redirected, not one that enters or repeats it
     """
     branch = block.terminator
     assert isinstance(branch, Branch)
@@ -220,7 +221,7 @@ def _past(function: Function, block: Block, edge: Edge, users: set[Block], aroun
 
 
 def _reached(start: Block, around: Block) -> set[Block]:
-    """The blocks that some way leads to which goes around one."""
+    """Collect the blocks that are reachable from start without passing through the block ``around``."""
     found = {around}
     todo = [start]
     while todo:

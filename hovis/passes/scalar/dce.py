@@ -1,7 +1,7 @@
-"""Removing what nobody needs: ops without lasting effect, parameters, the ends of lives that were never lived.
+"""Dead code elimination: ops without lasting effect, unused parameters, and drops of objects that are not needed.
 
-What is needed is found from the ends: lasting effects and terminators first, then whatever these use.  A parameter
-that only feeds itself is never reached.  Some callees follow their operand: ``drop`` of an
+The needed values are found by marking: the roots are ops with lasting effects and the operands of terminators; then their operands
+are marked, and so on.  A parameter that is only passed to itself is never reached.  Some ops follow their operand: ``drop`` of an
 object, and ``raised`` of a new exception, are needed if the object is.
 """
 
@@ -21,7 +21,7 @@ _LASTING = LASTING._value_
 def _dce(function: Function) -> bool:
     """Eliminate dead code.
 
-    Ops without lasting effect whose results are not used, parameters that are not used.
+    Ops without lasting effect whose results are not used are removed, and block parameters that are not used.
     """
     needed = _Needed(function)
     changed = False
@@ -44,7 +44,9 @@ def _dce(function: Function) -> bool:
 
 
 def _ended_at_once(function: Function) -> bool:
-    """A temporary ends where it is made, or used once for all: there the assembler lets go of it, and a drop says nothing."""
+    """Remove drops of temporaries that end where they are made, or used for the only time: the assembler releases them there in any case. Return
+    whether there were any.
+    """
     if not any(op.callee is operations.drop for block in function.blocks for op in block.ops):
         return False
     used, before = uses(function), _made_before(function)
@@ -64,7 +66,7 @@ def _ended_at_once(function: Function) -> bool:
 
 
 def _made_before(function: Function) -> dict[Block, Op]:
-    """For each block that is reached by the ok edge of an Invoke alone: its op."""
+    """Map each block that is reached only by the ok edge of an Invoke to the op of that Invoke."""
     incoming = predecessors(function)
     ends = [block.terminator for block in function.blocks]
     return {end.ok.block: end.op for end in ends if isinstance(end, Invoke) and len(incoming[end.ok.block]) == 1}
@@ -74,7 +76,7 @@ dce = Pass(_dce)
 
 
 class _Needed:
-    """The values that are needed (``found``), found from those that surely are."""
+    """The needed values (``found``), computed from the roots, which are certainly needed."""
 
     def __init__(self, function: Function) -> None:
         self.args = dict(incoming_args(function))
@@ -104,13 +106,13 @@ class _Needed:
                     self._drop(op, dropped)
                 elif is_one_of(op.callee, CHANGES_EXCEPTION):
                     yield from self._raise(op)
-                elif op.effect._value_ & _LASTING and effect_of(op)._value_ & _LASTING:  # of enumerations that takes ten times as long
+                elif op.effect._value_ & _LASTING and effect_of(op)._value_ & _LASTING:  # the same with enumerations takes ten times as long
                     yield op
             yield from self._end(block)
         self._follow_sources(dropped)
 
     def _end(self, block: Block) -> Iterator[Operand]:
-        """What the end of a block uses, but for what its edges carry."""
+        """Yield the values that the terminator of a block uses, without the arguments of its edges."""
         match block.terminator:
             case Branch():
                 yield block.terminator.cond
@@ -127,14 +129,16 @@ class _Needed:
                 dropped.append(value)
 
     def _raise(self, op: Op) -> Iterator[Operand]:
-        """To raise an exception changes it, which shows if somebody has it."""
+        """Treat an op that changes an exception: it is needed if somebody else may hold the exception, otherwise if the exception is needed."""
         if not is_exception_made_here(op.args[0]):
             yield op
         elif isinstance(op.args[0], Op):
             self.followers.setdefault(op.args[0], []).append(op)
 
     def _follow_sources(self, dropped: list[Value]) -> None:
-        """A parameter whose life ends visibly is needed if anything is that it may be; what is read, or made, if what it is read from, or made of, is."""
+        """Make values with an observable finalization depend on their sources: a parameter is needed if one of its possible arguments is, the result of a
+        read or an allocation if an operand is.
+        """
         todo: list[Value] = list(dropped)
         seen = set(todo)
         while todo:
@@ -147,7 +151,7 @@ class _Needed:
                     todo.append(arg)
 
     def dims(self, dims: tuple[Operand, ...]) -> tuple[Operand, ...]:
-        """Dimensions are no uses: one that nobody computes is not known any more."""
+        """Replace dimensions that nothing computes by None: a dimension does not count as a use."""
         if all(isinstance(dim, Const) or dim in self.found for dim in dims):
             return dims
         return tuple(dim if isinstance(dim, Const) or dim in self.found else Const(None) for dim in dims)

@@ -1,6 +1,6 @@
-"""What calls of residual functions may do: no more than what is left in these.
+"""Refine the effects of calls of residual functions to those of the ops left in their bodies.
 
-While tracing, a function may have seemed to do more than it does in the end, and passes take things away.
+The effect recorded while tracing may be larger than that of the traced body, and passes remove ops from the body later.
 """
 
 from hovis.ir.model import Effect, Function, callees
@@ -10,7 +10,7 @@ from hovis.passes.rewriting import Pass
 def _effect_refinement(function: Function) -> bool:
     """Refine the effects of calls of residual functions.
 
-    A call of a residual function has the effects of that function, and not more.
+    A call of a residual function gets the effects of the ops in that function and its callees, and no others.
     """
     functions = callees(function)
     if len(functions) == 1 and not any(op.callee is function for op in function.ops()):
@@ -37,14 +37,14 @@ def _effect_refinement(function: Function) -> bool:
 
 
 def _both(told: Effect, found: Effect) -> Effect:
-    """What may happen by either account: what is opaque may do anything."""
+    """Return the effects that are in both ``told`` and ``found``; an opaque effect includes every other one."""
     if found & Effect.OPAQUE:
         return told
     return found if told & Effect.OPAQUE else told & found
 
 
 def _enters(callee: object) -> bool:
-    """Is it a residual function, whose body a call runs?  (That of a generator it does not.)"""
+    """Is callee a residual function whose body is run by a call? (The body of a generator is not.)"""
     return isinstance(callee, Function) and not callee.is_generator
 
 

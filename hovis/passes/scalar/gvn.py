@@ -1,7 +1,7 @@
-"""Computing once what is computed twice (global value numbering, scoped by dominance).
+"""Global value numbering, scoped by dominance: equal computations are done once.
 
-Two ops that only compute with the same callee and operands have the same result.  They are one where the result's identity is
-not observed: numbers, strings, tuples; two lists that look alike are two lists.
+Two ops without side effects that have the same callee and operands have equal results.  They are merged where the identity of the
+result is not observed: numbers, strings, tuples.  Two lists with equal contents are still two lists.
 """
 
 import operator as o
@@ -14,20 +14,20 @@ from hovis.lattice import Array, Type
 from hovis.passes.rewriting import Pass, replace_operands, replaced, resolve, substitute
 from hovis.passes.scalar.instcombine import is_exact
 
-#: Classes whose instances are told apart by nobody.
+#: Classes whose instances nobody distinguishes by identity.
 _VALUES: Final = frozenset({int, bool, float, complex, str, bytes, tuple, type(None)})
 
-#: The effects of what is the same each time; what has not raised the first time does not raise the second time.
+#: The effects of ops that give the same result each time; one that has not raised the first time does not raise the second time.
 _REPEATS: Final = (Effect.PURE, Effect.RAISES, Effect.RAISES | Effect.INTERRUPTED)
 
-#: On exact numbers the order of the operands does not matter.
+#: Operators that are commutative on exact ints and bools.
 _COMMUTES: Final = frozenset({o.add, o.mul, o.and_, o.or_, o.xor, o.eq, o.ne})
 
 
 def _gvn(function: Function) -> bool:
     """Remove redundant pure ops (global value numbering).
 
-    A pure op that was done before, on every way to here, is not done again.
+    An op is removed if an equal op dominates it.
     """
     new: dict[Value, Operand] = {}
     dom = Dominators(function)
@@ -64,7 +64,7 @@ gvn = Pass(_gvn)
 
 
 def key_of(op: Op, args: tuple[Operand, ...], rank: dict[Operand, int]) -> Hashable:
-    """Equal for ops that are one, given what their arguments are; None for those that stand for themselves."""
+    """Build a key that is equal for ops with equal results, given their arguments; None for an op that equals only itself."""
     if op.effect not in _REPEATS or not isinstance(op.type, Type) or isinstance(op.type, Array) or op.type.cls not in _VALUES:
         return None
     if isinstance(op.callee, Function):

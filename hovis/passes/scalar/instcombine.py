@@ -1,6 +1,6 @@
-"""Computing pure ops on known values, and simplifying those that are known partly.
+"""Constant folding and algebraic simplification of pure ops.
 
-Only what holds for *every* value of the exact types: ``1 * x`` is x for an exact Int, but True for a Bool is 1;
+Only identities that hold for *every* value of the exact types are used: ``1 * x`` is x for an exact Int, but ``1 * True`` is 1, not True;
 ``x + 0.0`` is not x for -0.0; ``x * 0`` is not 0 for inf; ``x == x`` is not True for nan.
 """
 
@@ -17,14 +17,14 @@ from hovis.lattice import AbstractValue, Array, Const, Type
 from hovis.lattice.constants import ATOMS, is_immutable
 from hovis.passes.rewriting import Pass, replace_operands, replaced, resolve, substitute
 
-#: Bits of a number, or items of a sequence, that a fold may give.
+#: The maximum size of the result of constant folding: bits of a number, or items of a sequence.
 MAX_SIZE: Final = 1_000_000
 
 
 def _instcombine(function: Function) -> bool:
     """Fold constants and apply algebraic identities.
 
-    Pure ops on known values are computed; identities of exact types are used.
+    Pure ops on constants are computed; identities are applied where the exact types are known.
     """
     new: dict[Value, Operand] = {}
     for block in reverse_postorder(function.blocks[0]):
@@ -48,7 +48,7 @@ instcombine = Pass(_instcombine)
 
 
 def _simpler(op: Op) -> Operand | None:
-    """A known operand that is the result of op."""
+    """Return a known operand that equals the result of op, or None."""
     if op.effect != Effect.PURE or op.kwargs or isinstance(op.callee, Param | Op | Function):
         return None
     if op.args and all(isinstance(arg, Const) for arg in op.args) and is_computed(op):
@@ -61,7 +61,7 @@ def _simpler(op: Op) -> Operand | None:
 
 
 def _turn(branch: Branch) -> bool:
-    """A branch on ``not_(b)`` is one on b, the other way round."""
+    """Replace a branch on ``not_(b)`` by one on b with its edges exchanged; return whether the branch was one."""
     cond = branch.cond
     if not (isinstance(cond, Op) and cond.callee is o.not_ and is_exact(cond.args[0], bool)):
         return False
@@ -71,7 +71,7 @@ def _turn(branch: Branch) -> bool:
     return True
 
 
-# ------------------------------------------------------------------------------------------------- known values
+# ------------------------------------------------------------------------------------------------- constant folding
 
 _ARITHMETIC: Final = (o.add, o.sub, o.mul, o.truediv, o.floordiv, o.mod, o.pow, o.lshift, o.rshift, o.and_, o.or_, o.xor, o.neg, o.pos, o.invert)
 _COMPARISONS: Final = (o.lt, o.le, o.eq, o.ne, o.gt, o.ge)
@@ -79,7 +79,7 @@ FOLDED: Final = frozenset({*_ARITHMETIC, *_COMPARISONS, o.not_, o.truth, o.is_, 
 
 
 def is_computed(op: Op) -> bool:
-    """Is it one of FOLDED, and nothing but that?"""
+    """Is op a pure call, without keyword arguments, of one of FOLDED?"""
     try:
         return op.effect == Effect.PURE and not op.kwargs and op.callee in FOLDED
     except TypeError:
@@ -87,14 +87,14 @@ def is_computed(op: Op) -> bool:
 
 
 def computed(op: Op, args: Sequence[Operand]) -> Const | None:
-    """The result of an op for these arguments, if they are known, and it is safe to compute now."""
+    """Return the result of op for these arguments if they are known, and it is safe to compute it now; else None."""
     if not all(isinstance(arg, Const) for arg in args) or not is_computed(op):
         return None
     return _folded(op.callee, [arg.value for arg in args])  # type: ignore[union-attr]
 
 
 def _folded(callee: Any, values: list[Any]) -> Const | None:
-    """The result, if computing it now is safe: builtin immutable values, a bounded size, no exception."""
+    """Compute the result if that is safe now (builtin immutable values, a bounded size, no exception); else return None."""
     if callee in (o.is_, o.is_not):
         return _identity(callee, *values)
     if not all(map(is_immutable, values)) or not _is_cheap(callee, values):
@@ -122,7 +122,7 @@ def _is_cheap(callee: Any, values: list[Any]) -> bool:
         return type(values[1]) in (int, bool) and _size(values[0]) + values[1] <= MAX_SIZE
     if callee is o.mod:
         return type(values[0]) not in (str, bytes)
-    # on a bool it warns
+    # ~ on a bool emits a DeprecationWarning
     return not (callee is o.invert and type(values[0]) is bool)
 
 
@@ -149,7 +149,7 @@ def is_exact(operand: Operand, *classes: type) -> bool:
 
 
 def _int(operand: Operand, value: int) -> bool:
-    """Is operand this number, as an int?"""
+    """Is operand the constant value, exactly an int?"""
     return isinstance(operand, Const) and type(operand.value) is int and operand.value == value
 
 
@@ -158,7 +158,7 @@ def _empty(operand: Operand, cls: type) -> bool:
 
 
 def _neutral(which: int, zero: int | None = None, both_sides: bool = True) -> "Rule":
-    """x op which is x; x op zero is zero, for an exact Int."""
+    """Build the rules ``x op which`` is x and ``x op zero`` is zero, for an exact int."""
 
     def rule(*args: Operand) -> Operand | None:
         if len(args) != 2:
@@ -175,7 +175,7 @@ def _neutral(which: int, zero: int | None = None, both_sides: bool = True) -> "R
 
 
 def _when_same(classes: tuple[type, ...], result: object, otherwise: "Rule | None" = None) -> "Rule":
-    """x op x is result for these exact classes."""
+    """Build the rule that ``x op x`` is result, for these exact classes."""
 
     def rule(*args: Operand) -> Operand | None:
         if len(args) == 2 and same(*args) and is_exact(args[0], *classes):
@@ -195,7 +195,7 @@ def _idempotent(otherwise: "Rule") -> "Rule":
 
 
 def _already(*classes: type) -> "Rule":
-    """The conversion of what is of this exact class already."""
+    """Build the rule that a conversion returns its argument if that is of this exact class already."""
 
     def rule(*args: Operand) -> Operand | None:
         return args[0] if len(args) == 1 and is_exact(args[0], *classes) else None
@@ -204,7 +204,7 @@ def _already(*classes: type) -> "Rule":
 
 
 def _joined(otherwise: "Rule") -> "Rule":
-    """x + "" and x + () are x."""
+    """Build the rules that x + "" and x + () are x."""
 
     def rule(*args: Operand) -> Operand | None:
         if len(args) == 2:
@@ -218,7 +218,7 @@ def _joined(otherwise: "Rule") -> "Rule":
 
 
 def _undone(callee: Any, *classes: type) -> "Rule":
-    """callee(callee(x)) is x for these exact classes."""
+    """Build the rule that callee(callee(x)) is x, for these exact classes."""
 
     def rule(*args: Operand) -> Operand | None:
         (x,) = args
@@ -239,7 +239,7 @@ def _is_itself(result: bool) -> "Rule":
 
 
 def _are_of_other_classes(a: Operand, b: Operand) -> bool:
-    """Is one known, and the other of another class?"""
+    """Is one operand a constant, and the other known to be of another class?"""
     if isinstance(a, Const):
         a, b = b, a
     kind = getattr(a, "type", None)
@@ -247,14 +247,14 @@ def _are_of_other_classes(a: Operand, b: Operand) -> bool:
 
 
 def _known_tuple(*parts: Operand) -> Operand | None:
-    """A tuple of builtin classes and immutable values: one is as good as another."""
+    """Fold a tuple of builtin classes and immutable values, whose identity does not matter."""
     values = [part.value for part in parts if isinstance(part, Const)]
     plain = all(is_immutable(value) or (type(value) is type and value.__module__ == "builtins") for value in values)
     return Const(tuple(values)) if plain and len(values) == len(parts) else None
 
 
 def _part(*args: Operand) -> Operand | None:
-    """An item of a tuple that has been made here is what was put into it."""
+    """Return the item that a getitem takes from a tuple made in this function, or None."""
     whole, index = args if len(args) == 2 else (None, None)
     if not (isinstance(whole, Op) and whole.callee is operations.make_tuple and isinstance(index, Const) and type(index.value) is int):
         return None

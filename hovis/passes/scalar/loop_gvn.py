@@ -1,13 +1,13 @@
-"""Block parameters that hold the same in every round (global value numbering by congruence).
+"""Global value numbering by congruence: merge block parameters that hold equal values in every iteration.
 
     i = k = 0                       i = 0
     while i < n and k < n:     →    while i < n:
         i, k = i + 1, k + 1             i = i + 1
 
-What ``gvn`` and ``trivial_phis`` find is the same on all that is known when they come to it; but what goes round in a loop is the
-same only if it is the same a round before.  So all parameters of a block are taken for one until a difference is found: in what
-comes first, or in how the next is made of the last (Alpern, Wegman, Zadeck: Detecting equality of variables in programs; in
-reverse postorder, as Simpson does it).
+``gvn`` and ``trivial_phis`` are pessimistic: they merge values only if their operands are known to be equal already; but two values that
+are carried around a loop are equal only if they were equal in the iteration before.  Therefore this pass is optimistic: all parameters
+of a block are assumed to be equal until a difference is found, in their initial values or in the computation of their next values
+(Alpern, Wegman, Zadeck: Detecting equality of variables in programs; in reverse postorder, as in Simpson's algorithm).
 """
 
 from collections.abc import Hashable
@@ -18,17 +18,17 @@ from hovis.ir.model import Block, Function, Op, Operand, Param, Value
 from hovis.passes.rewriting import Pass, keep_params, substitute
 from hovis.passes.scalar.gvn import key_of
 
-#: Differences are looked for so often; a chain of loops that takes longer is left as it is.
+#: The maximum number of iterations of the analysis; a function (say, a chain of loops) that needs more is left unchanged.
 ROUNDS: Final = 20
 
-#: Each value, or the one that it is the same as.
+#: Each value -> the representative of its congruence class: itself, or the first value that it is congruent to.
 Numbers = dict[Value, Value]
 
 
 def _loop_gvn(function: Function) -> bool:
     """Merge block parameters that are congruent around a loop.
 
-    Of parameters of a block that begin alike and go on alike one is enough.
+    Of block parameters with equal initial values and equal updates only one stays.
     """
     new: dict[Value, Operand] = dict(congruent(function))
     keep_params(function, new.__contains__)
@@ -37,7 +37,7 @@ def _loop_gvn(function: Function) -> bool:
 
 
 def congruent(function: Function) -> Numbers:
-    """The parameters that are the same as another one of their block, with that one."""
+    """Map each parameter that is congruent to another one of its block to that one."""
     incoming = predecessors(function)
     if not any(_may_be_one(block, incoming) for block in function.blocks[1:]):
         return {}
@@ -49,7 +49,7 @@ loop_gvn = Pass(_loop_gvn, ways=True)
 
 
 def _may_be_one(block: Block, incoming: Incoming) -> bool:
-    """Are there two parameters that get what may be the same over each edge?"""
+    """Are there two parameters of block that may get equal arguments over each edge?"""
     if len(block.params) < 2 or len(incoming[block]) < 2:
         return False
     looks = [(p.type, *(_look(edge.args[k]) for _, edge in incoming[block])) for k, p in enumerate(block.params)]
@@ -57,12 +57,12 @@ def _may_be_one(block: Block, incoming: Incoming) -> bool:
 
 
 def _look(arg: Operand) -> Hashable:
-    """What two values have in common that may be the same."""
+    """Build a key that is equal for any two arguments that may be equal values."""
     return id(arg.callee) if isinstance(arg, Op) else Param if isinstance(arg, Param) else arg
 
 
 def _numbers(function: Function, incoming: Incoming) -> Numbers:
-    """What each value is the same as: of those that are, the one that comes first."""
+    """Map each value to the first one that it is congruent to. Empty if that is not found in ROUNDS iterations."""
     order = reverse_postorder(function.blocks[0])
     rank: dict[Operand, int] = {}
     found: Numbers = {}
@@ -74,7 +74,7 @@ def _numbers(function: Function, incoming: Incoming) -> Numbers:
 
 
 def _round(order: list[Block], incoming: Incoming, before: Numbers, rank: dict[Operand, int]) -> Numbers:
-    """The same, by what was the same a round before; what has not been looked at is taken for one."""
+    """Number the values again, given the numbers of the iteration before; values without a number yet are assumed to be equal."""
     table: dict[Hashable, Value] = {}
     found = dict(before)
 

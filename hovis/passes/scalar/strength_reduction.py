@@ -1,8 +1,8 @@
-"""Cheaper operators for the same numbers (strength reduction), where CPython's cost is less for it.
+"""Strength reduction: replace operators by others with the same result that cost CPython less.
 
 On an exact Int ``x ** 2`` is ``x * x`` and ``x % 8`` is ``x & 7``, whatever the sign: Python's remainder has the sign
-of the divisor, and a negative int has endless ones above.  Neither holds for a float: ``x ** 2`` overflows with an
-error there and ``x * x`` does not.  Shifts for ``//`` and ``*`` cost CPython more than they save.
+of the divisor, and a negative int has infinitely many leading ones (two's complement).  Neither holds for a float: ``x ** 2``
+raises OverflowError there and ``x * x`` does not.  Shifts instead of ``//`` and ``*`` would cost CPython more than they save.
 """
 
 import operator as o
@@ -17,7 +17,7 @@ from hovis.passes.scalar.instcombine import is_exact
 def _strength_reduction(function: Function) -> bool:
     """Replace operators by cheaper ones (strength reduction).
 
-    Squares and cubes are products, remainders by powers of two are masks.
+    Squares and cubes become products, remainders modulo powers of two become masks.
     """
     changed = False
     for block in function.blocks:
@@ -34,7 +34,7 @@ strength_reduction = Pass(_strength_reduction)
 
 
 def _reduced(op: Op) -> list[Op] | None:
-    """Change op to a cheaper one, if there is one, and give what that needs before it."""
+    """Change op into a cheaper one, if there is one, and return the ops that it needs before it; None if op stays."""
     if op.effect != Effect.PURE or len(op.args) != 2 or not is_exact(op.args[0], int):
         return None
     x, known = op.args

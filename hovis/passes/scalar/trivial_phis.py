@@ -1,7 +1,7 @@
-"""Dropping block parameters that are always the same value.
+"""Remove block parameters that always have one and the same value (trivial phis).
 
-A parameter that gets one value ``v`` over all edges, or ``v`` and itself, *is* ``v``; so is every one of a group that
-get only ``v`` and each other (Braun et al.: Simple and Efficient Construction of Static Single Assignment Form, 3.2).
+A parameter that gets only the value ``v`` over all edges, or ``v`` and itself, *is* ``v``; the same holds for all parameters of a group
+that get only ``v`` and each other (Braun et al.: Simple and Efficient Construction of Static Single Assignment Form, 3.2).
 """
 
 from collections.abc import Hashable, Iterator
@@ -14,7 +14,7 @@ from hovis.passes.rewriting import Pass, incoming_args, keep_params, resolve, su
 def _trivial_phis(function: Function) -> bool:
     """Remove trivial block parameters (trivial phis).
 
-    Parameters that are equal on all edges, and those that are equal to another one of their block.
+    These are parameters that get the same value on all edges, and those that get the same arguments as another parameter of their block.
     """
     args = dict(incoming_args(function))
     new: dict[Value, Operand] = {}
@@ -44,7 +44,7 @@ trivial_phis = Pass(_trivial_phis, ways=True)
 
 
 def _twins(function: Function, args: dict[Param, list[Operand]], new: dict[Value, Operand]) -> None:
-    """Of two parameters of a block that get the same over every edge one is enough."""
+    """Merge two parameters of a block that get the same arguments over every edge."""
     for block in function.blocks[1:]:
         seen: dict[Hashable, Param] = {}
         for param in block.params:
@@ -56,5 +56,5 @@ def _twins(function: Function, args: dict[Param, list[Operand]], new: dict[Value
 
 
 def _groups(params: list[Param], args: dict[Param, list[Operand]]) -> Iterator[list[Param]]:
-    """The groups of params that get each other, those that others get first."""
+    """Find the strongly connected groups of params that are passed to each other, those that are passed to others first."""
     return components(params, lambda param: [arg for arg in args[param] if isinstance(arg, Param)])

@@ -1,1 +1,1 @@
-"""Forward mode: tangents beside values."""
+"""Forward mode: tangents are computed beside values."""

@@ -1,11 +1,11 @@
-"""Forward mode: a Function, and how its results change with what it was given.
+"""Forward-mode differentiation (jvp): a Function that computes its results together with their tangents.
 
-``forward(function, wanted)`` gives the Function that takes a tangent for each parameter at the places ``wanted`` as well,
-and returns a pair: what function returned, and the tangent of that (of a tuple that it makes, a tuple; None where nothing
-changes).  Each value is followed by its tangent, through branches, loops and calls.
+``forward(function, wanted)`` builds the Function that also takes a tangent for each parameter at the positions in ``wanted``,
+and returns a pair: the result of function, and its tangent (a tuple if the result is a tuple made there; None where nothing
+changes).  Each active value is accompanied by its tangent, through branches, loops and calls.
 
-What is stored into, an array, a list, a dict or an object, has a *shadow*: a second one of the same kind with the tangents
-of what is in it, to which is done what is done to it.
+A mutable object that is stored into, an array, a list, a dict or another object, has a *shadow*: a second object of the same kind,
+which contains the tangents of its contents.  Each op on the object is repeated on the shadow.
 """
 
 import operator
@@ -31,7 +31,7 @@ _NONE = Const(None)
 
 
 def forward(function: Function, wanted: Sequence[int]) -> Function:
-    """The Function of the same parameters, and of a tangent for each one wanted: ``(returned, tangent)``."""
+    """Build the Function with an additional tangent parameter for each one wanted, which returns the pair ``(returned, tangent)``."""
     made = copy(function)
     with_arrays(made)
     pushing = Pushing(made, wanted)
@@ -41,17 +41,17 @@ def forward(function: Function, wanted: Sequence[int]) -> Function:
 
 
 def _kind(kind: AbstractValue) -> AbstractValue:
-    """The type of a tangent: it need not lie in memory as the value does."""
+    """Return the type of a tangent: its memory layout may differ from that of the value."""
     return Array(kind.cls, kind.dtype, kind.rank, "", kind.place) if isinstance(kind, Array) else kind
 
 
-#: In-place operators, and what they compute.
+#: In-place operators -> the operators whose derivative rules they use.
 IN_PLACE = {
     operator.iadd: operator.add, operator.isub: operator.sub, operator.imul: operator.mul, operator.itruediv: operator.truediv,
     operator.ipow: operator.pow, operator.imod: operator.mod, operator.imatmul: operator.matmul, operator.ifloordiv: operator.floordiv,
 }  # fmt: skip
 
-#: What moves values about: done to the tangents as it is to the values.
+#: Callees that only move values: they are applied to the tangents in the same way as to the values.
 MOVES = frozenset(
     {
         iter, next, operator.getitem, operator.setitem, operator.delitem, list.append, list.insert, list.extend, list.pop, list.reverse, list.copy,
@@ -62,7 +62,7 @@ MOVES = frozenset(
     }
 )  # fmt: skip
 
-#: Where the first operand alone is followed by its tangents, and the others say where, or what it is called.
+#: Callees -> the positions of the operands that have tangents; the other operands are indexes, keys or names.
 _PLACES: dict[object, tuple[int, ...]] = {
     operator.getitem: (0,), operator.delitem: (0,), operator.setitem: (0, 2), list.pop: (0,), list.insert: (0, 2), list.__getitem__: (0,),
     list.__setitem__: (0, 2), dict.__getitem__: (0,), dict.__setitem__: (0, 2), dict.get: (0, 2), dict.pop: (0, 2), dict.setdefault: (0, 2),
@@ -72,7 +72,7 @@ _PLACES: dict[object, tuple[int, ...]] = {
 
 
 class Followed:
-    """One Function, in which each value that changes is followed by its tangent."""
+    """Rewrites one Function: each active value is followed by its tangent."""
 
     def __init__(self, function: Function, pushing: Pushing) -> None:
         self.function = function
@@ -84,7 +84,7 @@ class Followed:
         self.grown = grown(function, _reads)
 
     def rewrite(self) -> None:
-        """Change the Function in place."""
+        """Rewrite the Function in place."""
         blocks = list(self.function.blocks)
         for block in blocks:
             more = []
@@ -115,7 +115,9 @@ class Followed:
         writer.block.terminator = end
 
     def _arguments(self, writer: rule_tracing.Writer, entry: Block) -> None:
-        """The caller's tangents are not stored into; what it gives that has none may be."""
+        """Make own tangents for the arrays among the parameters that are stored into (the tangents of the caller must not be changed), of zeros
+        where there are none. Raise DerivativeError if another kind of parameter is stored into.
+        """
         arrays = [param for param in entry.params if isinstance(param.type, Array) and param in self.used]
         kept = {param for param in arrays if param in self.stored.values and param in self.pushing.active}
         for k, a in enumerate(arrays):
@@ -129,7 +131,7 @@ class Followed:
                 raise DerivativeError(f"{self.function.name} stores into what it is given")
 
     def _invoke(self, writer: rule_tracing.Writer, end: Invoke) -> None:
-        """The tangent of what may raise is worked out where it has not."""
+        """Compute the tangent of an op that may raise in a block behind its ok edge, where it has not raised."""
         op = end.op
         self._edges(writer, (end.error,))
         if op not in self.pushing.active and not self._touched(op):
@@ -148,7 +150,7 @@ class Followed:
         writer.block.terminator = Jump(end.ok, op.location)
 
     def _edges(self, writer: rule_tracing.Writer, all_of: Sequence[Edge]) -> None:
-        """What is passed on, with its tangents."""
+        """Add the tangents of the arguments to the edges."""
         for edge in all_of:
             more = [self.tangent(writer, arg) for p, arg in zip(edge.block.params, edge.args, strict=False) if p in self.pushing.active]
             edge.args = (*edge.args, *more)
@@ -160,13 +162,13 @@ class Followed:
         return writer.op(ops.make_tuple, value, self.tangent(writer, value) if changes_too else _NONE, type=Type(tuple))
 
     def tangent(self, writer: rule_tracing.Writer, value: Operand) -> Operand:
-        """The tangent of a value; nothing, of its kind, where it does not change."""
+        """Return the tangent of a value; a zero of its kind if the value does not change."""
         if isinstance(value, Const) and value.value is ops.UNBOUND:
             return value
         found = self.tangents.get(value) if isinstance(value, Op | Param) else None
         slot = slot_of(value.type) if found is None and isinstance(value, Op | Param) else None
         if slot is not None:
-            # of a tape on which there is nothing yet it is another one
+            # the tangent of a new, empty tape is another new tape
             if isinstance(value, Op) and value.callee is ops.make_tape:
                 return writer.op(ops.make_tape, Const(slot), type=value.type)
             return writer.op(zero_tape, value, Const(slot), type=value.type, effect=Effect.READS)  # type: ignore[union-attr]
@@ -189,7 +191,7 @@ class Followed:
             self._pushed(writer, op)
 
     def _call(self, writer: rule_tracing.Writer, op: Op) -> None:
-        """A residual function is given the tangents as well, and gives a pair where its result changes."""
+        """Pass the tangents to a residual function as well; it returns a pair if its result changes."""
         callee = op.callee
         assert isinstance(callee, Function)
         if any(callee.params[k] in self.pushing.stored[callee].values for k in self.pushing.places[callee]):
@@ -207,7 +209,7 @@ class Followed:
         self.tangents[op] = writer.op(operator.getitem, pair, Const(1), type=op.type)
 
     def _pushed(self, writer: rule_tracing.Writer, op: Op) -> None:
-        """The tangent of an op's result, and of what it writes to."""
+        """Emit the tangent of the result of op, and of the operand that it writes to."""
         callee = op.callee
         if callee in IN_PLACE:
             self._in_place(writer, op)
@@ -238,7 +240,7 @@ class Followed:
             raise DerivativeError(derivative_rules.unknown(op))
 
     def _read(self, op: Op) -> Op:
-        """op, for a rule: a list that grows is no longer what it was made of."""
+        """Return op as a rule shall see it: a list that may change later is unknown, not the items that it was made of."""
         if not any(value in self.grown for value in op.operands()):
             return op
         args = tuple(map(self._unknown, op.args))
@@ -252,7 +254,7 @@ class Followed:
         return stands_for
 
     def _by_row(self, op: Op) -> bool:
-        """Is it an array that is indexed?"""
+        """Does op index an array?"""
         return op.callee is operator.getitem and isinstance(getattr(op.args[0], "type", None), Array)
 
     def _sum(self, writer: rule_tracing.Writer, a: Operand, b: Operand) -> Operand:
@@ -264,7 +266,7 @@ class Followed:
         target = op.args[0]
         plain = Op(IN_PLACE[op.callee], op.args, (), op.type, op.dims, op.effect, op.location)  # type: ignore[index]
         if isinstance(getattr(target, "type", None), Array):
-            # of what the target was before, and what may show it
+            # the rule needs the target, and arrays that may share its memory, as they were before op: copy them in front of it
             writer.block.ops.remove(op)
             plain.args = tuple([self._before(writer, arg) if arg is target or arg in self.stored.bound else arg for arg in op.args])
             writer.block.ops.append(op)
@@ -277,7 +279,7 @@ class Followed:
         self.tangents[op] = writer.rule(put, self.tangent(writer, target), found) if isinstance(getattr(target, "type", None), Array) else found
 
     def _before(self, writer: rule_tracing.Writer, value: Operand) -> Operand:
-        """A copy of an array that is about to be stored into."""
+        """Copy an array that is about to be stored into."""
         kind, dims = value.type, value.dims  # type: ignore[union-attr]
         made = writer.op(operator.pos, value, type=kind, dims=dims)
         if value in self.pushing.active:
@@ -289,7 +291,7 @@ class Followed:
         return derivative_rules.pushed(writer, plain, k, t, op)
 
     def _moved(self, writer: rule_tracing.Writer, op: Op) -> None:
-        """The same is done to the tangents."""
+        """Apply op to the tangents as well."""
         args = list(op.args)
         for k in _followed(op):
             args[k] = self.tangent(writer, op.args[k])
@@ -297,7 +299,7 @@ class Followed:
 
 
 def _followed(op: Op) -> Sequence[int]:
-    """Which operands are values that are moved, and not the places to which they are."""
+    """Return the positions of the operands that are moved values, not places to which they are moved."""
     if op.callee is ops.make_object:
         return range(2, len(op.args))
     if op.callee is ops.make_dict:
@@ -310,7 +312,7 @@ _KEEPING = frozenset({ops.drop, ops.keep})
 
 
 def _is_of_python(operand: Operand) -> bool:
-    """Is it an object of Python's for which no rule is made: an iterator, a dict, what shows one?"""
+    """Is operand a Python object for which there are no rules: an iterator, a dict, a view of one?"""
     kind = getattr(operand, "type", None)
     if not isinstance(kind, Type) or isinstance(kind, Array) or slot_of(kind) is not None:
         return False
@@ -318,7 +320,7 @@ def _is_of_python(operand: Operand) -> bool:
 
 
 def _reads(op: Op) -> bool:
-    """Does op do no more with what it is given than to read it?"""
+    """Does op do no more with its operands than to read them?"""
     return op.callee in _KEEPING or (op.callee not in STORES and op.callee not in MOVES and derivative_rules.of(op) is not None)
 
 

@@ -1,4 +1,4 @@
-"""What NumPy is given as a list of numbers is an array, of which there are rules: ``np.sum([x, y])`` is ``np.sum(np.array([x, y]))``."""
+"""Convert lists of numbers that NumPy gets to arrays, for which there are rules: ``np.sum([x, y])`` is ``np.sum(np.array([x, y]))``."""
 
 from hovis.ir import operations as ops
 from hovis.ir.model import Block, Function, Invoke, Op, Operand, Param, callees
@@ -10,7 +10,7 @@ _LISTS = (ops.make_list, ops.make_tuple)
 
 
 def with_arrays(function: Function) -> None:
-    """Change function, and what it calls, in place."""
+    """Convert the lists in function and its callees, in place."""
     for one in callees(function):
         for block in list(one.blocks):
             if any(_level(op) and any(map(_is_of_numbers, op.args)) for op in block.all_ops()):
@@ -31,7 +31,7 @@ def _rewrite(function: Function, block: Block) -> None:
 
 
 def _level(op: Op) -> int:
-    """Is a list an array to what op calls (1), or one of arrays (2)?  Else 0."""
+    """Return 1 if the callee of op takes a list as an array, 2 if it takes it as a list of arrays, else 0."""
     row = derivative_rules.of(op)
     return 0 if row is None or row.constant or isinstance(op.callee, Function) else shadow_memory.takes_lists(op.callee)
 
@@ -47,7 +47,7 @@ def _array(writer: rule_tracing.Writer, operand: Operand, level: int) -> Operand
 
 
 def _is_of_numbers(operand: Operand) -> bool:
-    """Is it a list that is made here, in which something may change a little?"""
+    """Is operand a list or tuple made in this function that contains a differentiable value?"""
     if not isinstance(operand, Op) or operand.callee not in _LISTS:
         return False
     return any(_is_of_numbers(part) or (isinstance(part, Op | Param) and differentiable(part.type)) for part in operand.args)

@@ -1,7 +1,7 @@
-"""What changes where something is stored into: in forward mode the tangents of all that may show it are stored into as well.
+"""Stores in forward mode: find the values that may share the memory stored into, whose tangents are stored into as well.
 
-Of arrays those are a group (:mod:`hovis.transforms.aliasing`).  A list, a dict or an object is what it is stored into as, and
-what was passed on to there; what has been taken out of one, and is stored into itself, is not followed.
+For an array these are its group (:mod:`hovis.transforms.aliasing`).  For a list, a dict or another object they are the operand of the
+store, and the values from which it was passed there; an object that was taken out of a container, and is then stored into, is not supported.
 """
 
 import operator
@@ -15,7 +15,7 @@ from hovis.lattice import Array
 from hovis.transforms.aliasing import Groups, is_view, may_copy
 from hovis.transforms.source_places import told
 
-#: What writes to its first operand: the same is done to the tangents.
+#: Callees that write to their first operand: the same is done to the tangents.
 STORES = frozenset(
     {
         operator.setitem, list.append, list.insert, list.extend, list.__setitem__, dict.__setitem__, dict.update, setattr, ops.list_extend, ops.dict_update,
@@ -23,17 +23,17 @@ STORES = frozenset(
     }
 )  # fmt: skip
 
-#: What gives back its first operand, which it has stored into.
+#: Callees that return their first operand, after storing into it.
 _GIVE_BACK = frozenset({operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow, operator.iconcat})
-#: What gives a part of its first operand.
+#: Callees that return a part of their first operand.
 _TAKE_OUT = frozenset({operator.getitem, getattr, ops.cell_get, list.__getitem__, dict.__getitem__, dict.get})
 
 
 class Stored:
-    """The values of one function that something is stored into.
+    """The values of one function that are stored into.
 
     values   all of them
-    laid_out those whose tangents must lie in memory as they do, as what is taken of them may be a view or a copy
+    laid_out those whose tangents need the same memory layout, because ops on them return a view or a copy depending on it
     """
 
     def __init__(self, function: Function) -> None:
@@ -52,7 +52,7 @@ class Stored:
                 self.values |= self._shown(op.args[0])
 
     def by(self, op: Op) -> set[Value]:
-        """What is stored into by op, which stores what changes."""
+        """Return the values that the store op changes; op stores a value that changes. Raise DerivativeError if the store can't be followed."""
         target = op.args[0]
         if isinstance(target, Op | Param) and target in self.bound:
             found = self.bound[target]
@@ -71,7 +71,7 @@ class Stored:
         return isinstance(value, Op) and value.callee in _TAKE_OUT and not is_view(value)
 
     def _shown(self, target: Operand) -> set[Value]:
-        """Where a container may have come from."""
+        """Collect the values from which a container may have come."""
         found: set[Value] = set()
         todo = [target]
         while todo:
@@ -87,7 +87,7 @@ class Stored:
 
 
 def grown(function: Function, is_read: Callable[[Op], bool]) -> set[Value]:
-    """The lists that are made here and may become others: more is done with them than to read them (and to drop them)."""
+    """Collect the lists that are made in function and may change later: they have other uses than reads and drops."""
     made = [op for op in function.ops() if op.callee is ops.make_list]
     if not made:
         return set()

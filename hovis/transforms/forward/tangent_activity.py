@@ -1,4 +1,4 @@
-"""Which values have tangents: worked out for all Functions that one reaches, stores and residual calls included."""
+"""Activity analysis for forward mode: the values that have tangents, in all Functions reachable from one, with stores and residual calls."""
 
 from collections.abc import Sequence
 
@@ -9,12 +9,12 @@ from hovis.transforms.forward.store_tangents import STORES, Stored
 
 
 class Pushing:
-    """Which values of which Functions change: worked out for all Functions that one reaches, at once."""
+    """The active values of all Functions reachable from one, computed for all of them at once."""
 
     def __init__(self, function: Function, wanted: Sequence[int]) -> None:
         self.order = callees(function)
         self.active: set[Value] = set()
-        #: do the results of a Function change?
+        #: the Functions whose results have tangents
         self.results: set[Function] = set()
         self.first = function
         self.wanted: set[Value] = {function.params[k] for k in wanted}
@@ -23,11 +23,13 @@ class Pushing:
         self.active |= self.wanted
         while self._spread():
             pass
-        #: of each Function the parameters that have tangents, and where these stand
+        #: for each Function the positions of the parameters that have tangents
         self.places = {one: [k for k, p in enumerate(one.params) if p in self.active] for one in self.order}
 
     def given(self, function: Function, block: Block) -> set[Value]:
-        """Of which parameters of a block are there tangents to be passed on?"""
+        """Return the values among which are the parameters of block that get a tangent: the wanted ones at the entry of the first Function, the
+        active ones elsewhere.
+        """
         return self.wanted if block is self.first.blocks[0] else self.active
 
     def _spread(self) -> bool:
@@ -44,7 +46,7 @@ class Pushing:
         return before != (len(self.active), len(self.results))
 
     def _op(self, one: Function, op: Op) -> None:
-        """Does the result of op change, or what it writes to?"""
+        """Mark the result of op, and the memory that it writes to, as active if they change."""
         args = [v for v in op.operands() if v in self.active]
         if isinstance(op.callee, Function):
             self.active |= {p for p, arg in zip(op.callee.params, op.args, strict=True) if arg in self.active}
@@ -57,7 +59,7 @@ class Pushing:
         if row is not None and row.constant:
             return
         if op.callee in STORES and op.args and isinstance(op.args[0], Op | Param) and changes(op.args[0].type):
-            # what is stored into changes from the beginning
+            # the memory that is stored into is active from its creation, not only behind the store
             self.active |= self.stored[one].by(op)
         if changes(op.type):
             self.active.add(op)
@@ -65,7 +67,7 @@ class Pushing:
 
 
 def _only_raised(functions: Sequence[Function]) -> set[Op]:
-    """What is raised, and nothing else is done with."""
+    """Collect the ops whose results are raised, and not used otherwise."""
     blocks = [block for one in functions for block in one.blocks]
     raised = {block.terminator.value for block in blocks if isinstance(block.terminator, Raise)}
     used: set[Operand] = {v for block in blocks for op in block.all_ops() for v in op.operands()}

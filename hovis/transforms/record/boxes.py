@@ -1,7 +1,7 @@
-"""Boxes: what is in them are the numbers and arrays that change, in a program that is recorded as it runs.
+"""Boxes for the numbers and arrays that depend on the differentiated inputs, in a program that is recorded as it runs.
 
-A box may be wherever a value may be: lists, attributes and cells hold boxes, and Python does with these what it does with
-values.  What is done with one is told to the tape that it belongs to (:mod:`hovis.transforms.record.tape`).
+A box may be wherever a value may be: lists, attributes and cells hold boxes, and Python treats them like the
+values.  Each operation on a box is reported to the tape that it belongs to (:mod:`hovis.transforms.record.tape`).
 """
 
 import operator as o
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Box:
-    """A number or an array that changes as what a tape was given does.
+    """A number or an array that changes, that is, depends on the inputs for which a tape is recorded.
 
     change    the cotangent of a number, or its tangent
     """
@@ -110,9 +110,9 @@ class Box:
         return record(fn, tuple(args), kwargs)
 
 
-#: By what C code would read an array without its being seen.
+#: Protocols by which C code would read an array without the box noticing.
 RAW: Final = ("__array_interface__", "__array_struct__", "__dlpack__")
-#: What shows the memory of an array in ways that are not followed.
+#: Attributes that expose the memory of an array in ways that are not tracked.
 _INSIDE: Final = ("flat", "data", "ctypes", "base")
 
 
@@ -135,7 +135,7 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs"):
 
 
 class Method:
-    """A method of what is in a box."""
+    """A bound method of the value in a box; calls of it are recorded."""
 
     __slots__ = ("box", "name")
 
@@ -150,14 +150,14 @@ class Method:
 
 
 def bare(x: Any) -> Any:
-    """What is in a box, in the innermost one."""
+    """Return the value in a box, in the innermost one if boxes are nested; any other x is returned as it is."""
     while type(x) is Box:
         x = x.value
     return x
 
 
 def bared(x: Any) -> Any:
-    """What is in a box, or a list or tuple of what is in such."""
+    """Return ``bare(x)``; for a list or tuple a list of its items without boxes, at any depth."""
     return [bared(item) for item in x] if type(x) in (list, tuple) else bare(x)
 
 
@@ -165,7 +165,7 @@ def bared(x: Any) -> Any:
 
 
 class _Open(threading.local):
-    """The tapes that are being written, the innermost last."""
+    """The active tapes of a thread, the innermost last."""
 
     def __init__(self) -> None:
         self.tapes: list[Tape] = []
@@ -175,7 +175,7 @@ OPEN: Final = _Open()
 
 
 def record(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call, by the innermost tape of those that it concerns."""
+    """Call callee, recorded by the innermost of the tapes that the call concerns; without an active tape, just call it."""
     tapes = OPEN.tapes
     if not tapes:
         return callee(*args, **kwargs)
@@ -212,7 +212,7 @@ def has_boxes(values: Any) -> bool:
 
 
 def boxes_in(values: Any, found: list[Box], depth: int) -> None:
-    """Find the boxes among these values, or in containers of them."""
+    """Append the boxes among these values to found, also those in lists, dicts and tuples nested up to ``depth`` levels, and in slices."""
     for value in values:
         kind: Any = type(value)
         if kind is Box:
@@ -224,7 +224,7 @@ def boxes_in(values: Any, found: list[Box], depth: int) -> None:
 
 
 def has_box(value: Any, tape: "Tape") -> bool:
-    """Is there a box of this tape in here?"""
+    """Does value contain a box of this tape?"""
     found: list[Box] = []
     boxes_in((value,), found, 4)
     return any(box.tape is tape for box in found)

@@ -1,4 +1,4 @@
-"""What a program that is recorded calls, by kind: what moves values about, and what is Python of the program's own."""
+"""The calls of a recorded program by kind: callables that only move values about, and Python functions and classes of user code."""
 
 import collections
 import functools
@@ -15,7 +15,7 @@ from hovis.library.numpy.adjoints import shadow_memory
 from hovis.library.standard import STANDARD
 from hovis.library.tables.derivatives import TABLE
 
-#: Builtin functions that do with values what can be done with all values.
+#: Builtin functions that only move values, or use operators that all values may have.
 _MOVING: Final = frozenset(
     {
         iter, next, zip, enumerate, reversed, sorted, map, filter, list, tuple, dict, set, frozenset, sum, max, min, getattr, setattr, delattr, vars,
@@ -23,10 +23,10 @@ _MOVING: Final = frozenset(
         math.prod,
     }
 )  # fmt: skip
-#: Of these, what has a meaning of its own for numbers and arrays: where the first is one, or one of the first two.
+#: Those of them that are numeric operations if their first argument is a number or an array; ``_BY_BOTH``: if one of the first two is.
 _BY_FIRST: Final = frozenset({o.setitem, o.delitem, o.getitem})
 _BY_BOTH: Final = frozenset({o.add, o.mul, o.iadd, o.imul, o.or_, o.ior})
-#: What calls functions that it is given.
+#: Builtin functions that call functions passed to them.
 CALLING: Final = frozenset({sorted, map, filter, max, min, functools.reduce, list.sort})
 _CONTAINERS: Final = (list, dict, set, frozenset, tuple, collections.deque, types.GeneratorType, Iterator, types.MappingProxyType)
 _MODULES: Final = ("collections", "_collections", "itertools", "_heapq", "heapq", "_bisect", "bisect", "_functools", "copy")
@@ -34,7 +34,7 @@ _PACKAGE: Final = __name__.partition(".")[0]
 _OPERATIONS: Final = f"{_PACKAGE}.ir.operations"
 _LIBRARIES: Final = ("numpy", _PACKAGE, f"{_PACKAGE}_xla", "copy", "dataclasses", "collections", "functools", "random", "heapq", "typing", "enum", "abc")
 
-#: Operators by the methods of a class that mean them.
+#: The special methods of a class that implement operators.
 _SPECIAL: Final = {
     o.add: "__add__", o.sub: "__sub__", o.mul: "__mul__", o.truediv: "__truediv__", o.matmul: "__matmul__", o.pow: "__pow__", o.neg: "__neg__",
     o.getitem: "__getitem__", o.setitem: "__setitem__", o.lt: "__lt__", o.gt: "__gt__", o.le: "__le__", o.ge: "__ge__",
@@ -44,7 +44,7 @@ Entered = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 def is_in(callee: Any, table: Any) -> bool:
-    """Is it in a table of callables?"""
+    """Is callee in table? False if callee is not hashable."""
     try:
         return callee in table
     except TypeError:
@@ -52,10 +52,10 @@ def is_in(callee: Any, table: Any) -> bool:
 
 
 def moves(callee: Any, args: tuple[Any, ...]) -> bool:
-    """Does a call only move values about, whatever they are, or do with them what Python's own operators do?"""
+    """Does a call only move values of any kind, or apply Python's own operators to them (as ``sum`` does)?"""
     if isinstance(callee, Following) or is_in(callee, FOLLOWING):
         return True
-    # a list several times
+    # repetition of a list or tuple
     if (callee is o.mul or callee is o.imul) and {type(x) for x in args[:2]} & {list, tuple}:
         return any(isinstance(x, int) or shadow_memory.is_integer(x) for x in args[:2])
     if callee is sum and args and type(args[0]) in (list, tuple) and all(x.__class__ in (int, float, bool) for x in (*args[0], *args[1:])):
@@ -68,7 +68,7 @@ def moves(callee: Any, args: tuple[Any, ...]) -> bool:
     if isinstance(module, str) and (module.startswith(_OPERATIONS) or module in _MODULES):
         return True
     if type(callee) is types.FunctionType:
-        # what the house has of its own for what is not known while tracing is Python that acts on boxes as well
+        # hovis's own functions for operations on values unknown while tracing are Python code, which works on boxes as well
         return _is_library(module) and STANDARD.rule(callee) is not None and TABLE.of(callee) is None and not str(module).startswith("numpy")
     of = attribute(callee, "__objclass__") or (own if isinstance(own, type) else type(own) if own is not None else None)
     if of is None and isinstance(callee, type):
@@ -77,12 +77,12 @@ def moves(callee: Any, args: tuple[Any, ...]) -> bool:
 
 
 class Following:
-    """What records what it does by itself, when it is called with what is recorded."""
+    """A callable that records what it does itself when it is called with recorded values."""
 
     __slots__ = ()
 
 
-#: Functions that do.
+#: Functions that record what they do themselves, like ``Following``.
 FOLLOWING: Final[set[Any]] = set()
 
 
@@ -90,7 +90,9 @@ Given = tuple[Any, tuple[Any, ...], dict[str, Any]]
 
 
 def unfolded(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given:
-    """What is called in the end, with what."""
+    """Return the callable that a call reaches in the end, with its args and kwargs: ``apply`` ops, ``functools.partial``, wrappers and bound
+    methods of ufuncs are unwrapped.
+    """
     if callee is apply or callee is apply_positional:
         return unfolded(args[0], tuple(args[1]), dict(args[2]) if callee is apply else {})
     if callee is apply_all:
@@ -103,7 +105,7 @@ def unfolded(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Give
     if shadow_memory.is_ufunc(bound_to(callee)) and not isinstance(callee, type):
         return getattr(type(callee.__self__), callee.__name__), (callee.__self__, *args), kwargs
     if callee is sum and args and type(args[0]) not in (list, tuple) and not _is_numeric(args[0]):
-        return callee, (list(args[0]), *args[1:]), kwargs  # what its items are is looked at
+        return callee, (list(args[0]), *args[1:]), kwargs  # a list, because ``moves`` inspects the items
     if type(callee) in ENTERED_THROUGH:
         return unfolded(callee._function, args, kwargs)
     if type(callee) is types.MethodType and type(callee.__func__) in ENTERED_THROUGH:
@@ -118,9 +120,9 @@ def _is_numeric(x: Any) -> bool:
 
 
 def entered(callee: Any, args: tuple[Any, ...], matters: Callable[[], bool]) -> Entered | None:
-    """The Python function that a call runs, and what it is given; None if there is none to be followed.
+    """Return the Python function that a call runs and its arguments; None if there is none to follow.
 
-    matters: is it given something that changes?
+    matters: does the call have an argument that changes?
     """
     kind = type(callee)
     if kind is types.MethodType:
@@ -149,7 +151,7 @@ def _is_library(module: Any) -> bool:
 
 
 def is_made(callee: Any) -> bool:
-    """Is it a class whose instances nothing but its own ``__init__`` makes?"""
+    """Is callee a user class whose instances are made only by its own ``__init__`` (with ``object.__new__``)?"""
     if type(callee) is not type or _is_library(callee.__module__):
         return False
     cls: Any = callee

@@ -1,8 +1,8 @@
-"""Forward mode of what runs: each value that changes is followed by its tangent, call by call.
+"""Forward mode for programs that are recorded as they run: the tangent of each value that changes is computed with it, call by call.
 
-What :mod:`hovis.transforms.forward.jvp` can't write is run as it is for reverse mode (:mod:`hovis.transforms.record.tape`), but what
-would be put on the tape is done at once: the tangent of a number is in its box, that of an array in the shadow of the memory
-that it shows.  Nothing is kept, and nothing has to be put back.
+Programs that :mod:`hovis.transforms.forward.jvp` can't transform are run as for reverse mode (:mod:`hovis.transforms.record.tape`), but
+instead of being put on the tape, each entry is processed at once: the tangent of a number is in its box, that of an array in the shadow of
+the memory that it shows.  No entries are kept, and no overwritten values have to be restored.
 """
 
 import operator as o
@@ -24,10 +24,10 @@ from hovis.transforms.record.unbox import members
 
 
 class Duals(Tape):
-    """A program of which each result is followed by its tangent."""
+    """A tape for forward mode: it keeps no entries, but computes the tangent of each result at once."""
 
     def note(self, entry: Any) -> None:
-        """It is done to the tangents as well, which are values like any other to the tapes around this one."""
+        """Apply an entry to the tangents at once. For the tapes around this one, tangents are ordinary values."""
         with self._around():
             if isinstance(entry, Call):
                 self._call(entry)
@@ -46,7 +46,7 @@ class Duals(Tape):
         finally:
             OPEN.tapes = tapes
 
-    # --------------------------------------------------------------------------------------------- what is done
+    # --------------------------------------------------------------------------------------------- entries
 
     def _call(self, call: Call) -> None:
         op = Op(call.callee, (), location=call.location)
@@ -73,7 +73,7 @@ class Duals(Tape):
         return self.run(rule, t, call.y, *args, **call.kwargs)
 
     def pushed(self, fn: Callable[[Any], Any], x: Any, t: Any) -> Any:
-        """The tangent of what fn gives for x."""
+        """Return the tangent of ``fn(x)``, given the tangent t of x."""
         with Duals(self.runner) as inner:
             box = inner.boxes_of(x)
             inner.move(box, t)
@@ -97,7 +97,7 @@ class Duals(Tape):
     # --------------------------------------------------------------------------------------------- tangents
 
     def move(self, made: Any, t: Any) -> None:
-        """From now on this is the tangent of what is in a box, or in several."""
+        """Set the tangent of made, a box or a tuple or list of boxes, to t; nothing is set if t is None."""
         if t is None:
             return
         if isinstance(made, tuple | list):
@@ -111,13 +111,13 @@ class Duals(Tape):
                 made.change = t
 
     def change(self, x: Any) -> Any:
-        """The tangent of a value, or of what is in a container; None if nothing changes."""
+        """Return the tangent of x, a value or a container of values; None if nothing in x changes."""
         if type(x) is Box:
             return self.taken(x) if x.tape is self else None
         return self.beside(x) if has_box(x, self) else None
 
     def beside(self, x: Any) -> Any:
-        """A tangent of each value in a container of some."""
+        """Return a tangent for each value in x, a value or a container, in the structure of x; zero for values that do not change."""
         kind = type(x)
         if isinstance(x, dict):
             return {key: self.beside(item) for key, item in x.items()}
@@ -132,7 +132,9 @@ class Duals(Tape):
         return 0.0 if type(x) in (int, bool) else self.run(tangent, self.opened(x))
 
     def changes(self, x: Any, done: dict[int, Any]) -> Any:
-        """The tangent of a result, of its structure; None of what is no number."""
+        """Return the tangent of a result x, in the structure of x, with None for anything that is not a number; ``done`` maps the ids of objects
+        to their tangents.
+        """
         kind = type(x)
         if kind is Box:
             found = self.change(x)

@@ -1,7 +1,7 @@
-"""Programs that are recorded as they run: a Function is run op by op, and what it calls of the user's own code is traced first.
+"""Programs that are recorded as they run: a Function is run op by op, and the user functions that it calls are traced first.
 
-``recorded(function, places, outputs, seeded)`` does what the Function does that ``reverse`` gives for the same, for whatever
-``reverse`` can't write the reverse of; ``recorded_push(function, places)`` what ``forward`` would have given.
+``recorded(function, places, outputs, seeded)`` does what the Function would do that ``reverse`` returns for the same arguments, for
+functions that ``reverse`` can't transform; ``recorded_push(function, places)`` does what the result of ``forward`` would do.
 """
 
 import abc
@@ -40,10 +40,10 @@ from hovis.transforms.rule_tracing import leaves
 
 
 class Recorder(Interpreter):
-    """Runs Functions; calls in which something changes are recorded."""
+    """Runs Functions, and records the calls in which something changes."""
 
     def call(self, op: Op, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """By the tapes that it concerns."""
+        """Call callee, recorded by the tapes that the call concerns."""
         if callee is current_exception:
             return super().call(op, callee, args, kwargs)
         for tape in OPEN.tapes:
@@ -51,7 +51,7 @@ class Recorder(Interpreter):
         return record(callee, tuple(args), kwargs)
 
     def branch(self, branch: Branch, condition: Any) -> bool:
-        """Which way is no matter of small changes."""
+        """Return the truth of condition, without its box: small changes do not affect the branch that is taken."""
         return bool(bare(condition))
 
 
@@ -62,22 +62,23 @@ _RECORDER: Final = Recorder()
 
 
 class Known(NamedTuple):
-    """A Python function that has been traced: what must hold of its environment, and the objects whose identities are in the key
-    (held, lest others get these).  No Function: it can't be followed."""
+    """A traced Python function: its Function (None if it can't be followed), the test whether its environment is unchanged, and the objects
+    whose identities are in the key (held, so that their ids are not reused).
+    """
 
     function: Function | None
     holds: Callable[[], bool]
     held: Any
 
 
-#: the function and what is known of its arguments -> what was traced
+#: (function, the known parts of its arguments) -> its trace
 _traced: dict[Any, Known] = {}
-#: So many traces are kept: functions may be made anew each time.
+#: Maximal number of traces that are kept: a program may create new functions in each run.
 KEPT: Final = 512
 
 
 def run(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a function gives: op by op, so that what it calls is recorded; as it is, where it can't be traced."""
+    """Call a function op by op, so that its calls are recorded; call it directly if it can't be traced."""
     if type(fn) is not types.FunctionType:
         return record(fn, args, kwargs)
     held = closed_over(fn)
@@ -94,7 +95,7 @@ def run(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def closed_over(fn: Any) -> tuple[Any, ...] | None:
-    """What a function closes over; None if that, or what its parameters are by default, can't be given to it."""
+    """Return the contents of fn's closure cells; None if these, or the default values of its parameters, can't be passed to it."""
     binds = _rebound(fn.__code__, fn.__code__.co_freevars)
     if binds or any(type(value) is Box for value in by_default(fn)):
         return None
@@ -105,13 +106,13 @@ def closed_over(fn: Any) -> tuple[Any, ...] | None:
 
 
 def by_default(fn: Any) -> tuple[Any, ...]:
-    """What the parameters of a function are, if nothing is passed."""
+    """Return the default values of fn's parameters, with those of keyword-only ones last."""
     return (*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values())
 
 
 @once
 def _rebound(code: types.CodeType, names: tuple[str, ...]) -> bool:
-    """Does it, or a function in it, bind one of these variables of an enclosing function anew?"""
+    """Does code, or the code of a function in it, rebind or delete one of these variables of an enclosing function?"""
     if not names:
         return False
     of = normalize(code)
@@ -121,7 +122,7 @@ def _rebound(code: types.CodeType, names: tuple[str, ...]) -> bool:
 
 
 def _followed(fn: Any, held: int, given: tuple[Any, ...], names: tuple[str, ...]) -> tuple[Function, list[Any]] | None:
-    """What a function is traced to, and the values that this is run with; None if it can't be traced."""
+    """Return the Function that fn is traced to, and the values to run it with; None if fn can't be traced."""
     for detail in RULES if _is_rule(fn) else (TYPES,):
         by_position = len(given) - len(names)
         details = [detail] * by_position + [EXACTLY if detail else TYPES] * len(names)
@@ -144,24 +145,25 @@ def _function_of(fn: Any, held: int, parts: Sequence[Part], names: tuple[str, ..
 
 
 def _is_name(value: Any) -> bool:
-    """Is it known while a function is traced that is given it?"""
+    """Is value known while a function is traced that is given it (None, a bool, a class, a function or a module)?"""
     return value is None or (type(value) is not Box and (isinstance(value, bool | type | types.FunctionType | types.BuiltinFunctionType | types.ModuleType)))
 
 
 def _is_rule(fn: Any) -> bool:
-    """Is it one of the house's rules?  These store nothing into the tuples and lists that they are given."""
+    """Is fn one of hovis's own rules? These store nothing into the tuples and lists that they are given."""
     return str(fn.__module__).startswith(_LIBRARY)
 
 
 _LIBRARY: Final = tuple(f"{__name__.partition('.')[0]}.{name}" for name in ("library", "front.custom_rules"))
 
 
-#: How much of what it is given a function is traced for: the types; the items of short tuples and lists, too; and ints and texts, which
-#: say how, as axes do.  A rule that can't be traced for the items alone is traced for these as well; what is passed by name says how.
+#: How much is known of the arguments when a function is traced: their types (TYPES); also the items of short tuples and lists (ITEMS); also the
+#: values of ints and strings, which often are options such as axes (EXACTLY).  A rule that can't be traced with ITEMS is traced with EXACTLY;
+#: its keyword arguments are always traced with EXACTLY, because they are options.
 TYPES, ITEMS, EXACTLY = range(3)
 RULES: Final = (ITEMS, EXACTLY)
 
-#: Tuples and lists of so many items are known as such to rules.
+#: Maximal number of items of tuples and lists whose items are known to rules.
 FEW: Final = 16
 
 
@@ -174,7 +176,7 @@ def _is_fixed(value: Any, detail: int) -> bool:
 
 
 def _values(value: Any, detail: int) -> list[Any]:
-    """The values that stand for an argument (see ``_part``)."""
+    """Return the run-time values that stand for an argument (see ``_part``)."""
     if _has_items(value, detail):
         return [one for item in value for one in _values(item, detail)]
     return [] if _is_fixed(value, detail) else [value]
@@ -186,7 +188,7 @@ def _part(value: Any, detail: int) -> Part:
     if _has_items(value, detail):
         return Fresh(None, tuple([_part(item, detail) for item in value]))
     inner = bare(value)
-    # of no shape, so that loops over an array stay loops
+    # without a shape, so that loops over an array are not unrolled
     return Leaf(Param(STANDARD.of_value(inner) if shadow_memory.is_array(inner) else Type(type(inner))))
 
 
@@ -200,7 +202,7 @@ def _key(part: Part) -> Any:
 
 
 def _trace(fn: Any, held: int, parts: Sequence[Part], names: tuple[str, ...]) -> Known:
-    """A Function of what fn closes over, and what it is given."""
+    """Trace fn as a Function of the contents of its closure cells and of its arguments."""
     code, namespace, name, qualname, defaults = fn.__code__, fn.__globals__, fn.__name__, fn.__qualname__, fn.__defaults__
     by_name = tuple((fn.__kwdefaults__ or {}).items())
 
@@ -226,16 +228,18 @@ def _known_of(fn: Any, call: Any, parts: Sequence[Part], code: types.CodeType) -
     if result is None:
         return _unfollowed(fn, parts)
     function = engine.arranged(result, [param for part in parts for param in leaves(part)])
-    # what it calls itself it may well call again
+    # is fn left as a call, instead of being entered? (a recursive call inside fn does not count)
     whole = code in result.engine.tables.not_entered or any(op.callee is fn and (op.location is None or op.location.caller is None) for op in function.ops())
     if whole or any(isinstance(value, Const) and type(value.value) in (Box, Tape) for op in function.ops() for value in op.operands()):
-        # it is left as a whole, or has read what is being recorded as if it were known
+        # the call is left as a whole, or the trace has read recorded values as if they were constants
         return _unfollowed(fn, parts)
     return Known(pipeline.run(function, "default"), compile_guards(result.guards), (fn, parts))
 
 
 def _result(call: Any, parts: Sequence[Part], code: types.CodeType) -> engine.Result | None:
-    """What it is traced to; where that takes too long, without the transforms that it applies: these record what they do by themselves."""
+    """Trace call; if that takes too long, trace it with the transforms that it applies left as calls, which record what they do themselves. None
+    if it can't be traced.
+    """
     for left in ((), LEAVABLE):
         try:
             return engine.run(call, parts, STANDARD, PACKAGE, engine.FUEL, frozen=False, wanted=code, left=left)
@@ -251,12 +255,12 @@ def _unfollowed(*held: Any) -> Known:
 
 
 def is_recorded(*values: Any) -> bool:
-    """Is there something in here that changes, as a program does that is recorded?"""
+    """Does one of these values, or a container of them, hold a box, while a tape is active?"""
     return bool(OPEN.tapes) and has_boxes(values)
 
 
 def follow(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """``fn(*args, **kwargs)``: recorded, if something is."""
+    """Call ``fn(*args, **kwargs)``, recorded if a tape is active."""
     return record(fn, tuple(args), dict(kwargs))
 
 
@@ -273,11 +277,11 @@ def _called(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
 
 
 class Recorded(Following, abc.ABC):
-    """What is called in place of the Function that a transform would have given: a program that is recorded as it runs.
+    """The callable in place of the Function that a transform would have returned: a program that is recorded as it runs.
 
-    places   which of its arguments are wanted
-    count    how many parts the result has
-    used     which of the arguments matter; all, if that is empty
+    places   positions of the wanted arguments
+    count    number of parts of the result
+    used     for each argument, does it matter?  If empty, all do
     """
 
     def __init__(self, program: Callable[..., Any], places: Sequence[int], count: int) -> None:
@@ -286,7 +290,7 @@ class Recorded(Following, abc.ABC):
         self.__name__ = "recorded"
 
     def _run(self, tape: Tape, args: list[Any]) -> Any:
-        """What the program gives for these, of which boxes are the wanted ones.  The caller sees no boxes."""
+        """Run the program on args, in which the wanted ones are boxes, and return its result. The caller sees no boxes."""
         try:
             return self._ended(tape, self.program(*args))
         except BaseException as error:
@@ -300,22 +304,22 @@ class Recorded(Following, abc.ABC):
 
     @abc.abstractmethod
     def __call__(self, *given: Any) -> tuple[Any, ...]:
-        """What the transformed Function would have given."""
+        """Return what the transformed Function would have returned."""
 
     def _ended(self, tape: Any, returned: Any) -> Any:
-        """What is to be known of what the program gives, before the boxes are taken out of it."""
+        """Return what is needed of the program's result, before the boxes are taken out of it."""
         return returned
 
 
 class Pulled(Recorded):
-    """In reverse mode: the tape is run backwards."""
+    """A recorded program in reverse mode: the tape is run backwards."""
 
     def __init__(self, program: Callable[..., Any], places: Sequence[int], outputs: int, seeded: bool, count: int) -> None:
         super().__init__(program, places, count + len(places))
         self.outputs, self.seeded = outputs, seeded
 
     def __call__(self, *given: Any) -> tuple[Any, ...]:
-        """``(*returned, *cotangents)``."""
+        """Return ``(*returned, *cotangents)``."""
         seeds = given[len(given) - self.outputs :] if self.seeded else ()
         args = list(given[: len(given) - len(seeds)])
         originals = {k: args[k] for k in self.places}
@@ -336,10 +340,10 @@ class Pulled(Recorded):
 
 
 class Pushed(Recorded):
-    """In forward mode: each value is followed by its tangent."""
+    """A recorded program in forward mode: each value is followed by its tangent."""
 
     def __call__(self, *given: Any) -> tuple[Any, Any]:
-        """``(returned, tangent)``."""
+        """Return ``(returned, tangent)``."""
         count = len(given) - len(self.places)
         args = list(given[:count])
         with Duals(run) as tape:
@@ -354,12 +358,12 @@ class Pushed(Recorded):
 
 
 def recorded(function: Function, places: Sequence[int], outputs: int = 0, seeded: bool = False) -> Recorded:
-    """What does what ``reverse(function, places, outputs, seeded)`` does."""
+    """Return a callable that does what ``reverse(function, places, outputs, seeded)`` does."""
     return _of(function, Pulled(_running(function), places, outputs, seeded, _count(function, outputs)))
 
 
 def recorded_push(function: Function, places: Sequence[int]) -> Recorded:
-    """What does what ``forward(function, places)`` does."""
+    """Return a callable that does what ``forward(function, places)`` does."""
     return _of(function, Pushed(_running(function), places, 2))
 
 
@@ -374,17 +378,17 @@ def _of(function: Function, made: Recorded) -> Recorded:
 
 
 def _count(function: Function, outputs: int) -> int:
-    """How many results a Function has."""
+    """Return the number of results of a Function."""
     ends = [block.terminator.value for block in function.blocks if isinstance(block.terminator, Return)]
     parts = [items(value) for value in ends] if outputs else []
     return max([len(part) for part in parts if part is not None], default=outputs or 1)
 
 
 def recorded_python(fn: Any, count: int, outputs: int, seeded: bool = False) -> Recorded:
-    """The same for a Python function of so many numbers and arrays, all of them wanted."""
+    """Return a callable like that of ``recorded``, for a Python function of ``count`` numbers and arrays, all of them wanted."""
     return Pulled(fn, range(count), outputs, seeded, outputs)
 
 
 def pushed_python(fn: Any, count: int) -> Recorded:
-    """The same in forward mode."""
+    """Return a callable like that of ``recorded_push``, for a Python function of ``count`` numbers and arrays, all of them wanted."""
     return Pushed(fn, range(count), 2)

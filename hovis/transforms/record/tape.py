@@ -1,10 +1,10 @@
-"""Reverse mode of what has run: a tape of the calls in which something changed, run backwards.
+"""Reverse mode for programs that have run: a tape of the calls in which something changed, run backwards.
 
-What :mod:`hovis.transforms.reverse.sweep` can't write the reverse of, above all what goes through containers and objects that are
-real, is recorded as it runs (:mod:`hovis.transforms.record.recorder`).  A number or an array that changes is in a box.
+Programs that :mod:`hovis.transforms.reverse.sweep` can't transform, above all because values pass through containers and objects that exist
+at run time, are recorded as they run (:mod:`hovis.transforms.record.recorder`).  A number or an array that changes is in a box.
 
-The cotangent of a number is in its box.  That of an array is where the array is: in the shadow of the memory that it shows, so
-views need no record at all.  What a store overwrites is kept, and put back as the sweep passes it.
+The cotangent of a number is in its box.  That of an array is tied to its memory: it is in the shadow of the memory that the array shows,
+therefore views need no record at all.  Elements that a store overwrites are saved, and restored when the sweep passes the store.
 """
 
 import operator as o
@@ -29,7 +29,7 @@ from hovis.transforms.source_places import where
 
 
 def _kept(x: Any) -> Any:
-    """x as it is now: containers are copied."""
+    """Return x as it is now: lists and dicts are copied, at any depth."""
     kind = type(x)
     if kind is list:
         return [_kept(item) for item in x]
@@ -37,11 +37,11 @@ def _kept(x: Any) -> Any:
 
 
 class Tape:
-    """What a program has done that matters.
+    """The record of what a program has done with values that change.
 
     runner    runs a Python function, and records what it does
-    roots     the arrays that own memory in which something changes, by identity
-    touched   those of them that are held outside of boxes
+    roots     the arrays that own memory in which something changes, by id
+    touched   those of them that are referenced outside of boxes
     """
 
     def __init__(self, runner: Callable[..., Any]) -> None:
@@ -66,7 +66,7 @@ class Tape:
         OPEN.tapes.pop()
 
     def outer(self, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call, as it is for the tapes around this one, which alone see what is done in it."""
+        """Call callee for the tapes around this one alone: this tape and those within it do not see the call."""
         inner = OPEN.tapes[self.level :]
         del OPEN.tapes[self.level :]
         try:
@@ -75,28 +75,30 @@ class Tape:
             OPEN.tapes += inner
 
     def note(self, entry: Any) -> None:
-        """Something that matters has been done."""
+        """Append an entry to the tape."""
         self.entries.append(entry)
 
     def place(self) -> str:
-        """Where the program is."""
+        """Return the current source location of the program, as text."""
         return where(self.location)
 
     # --------------------------------------------------------------------------------------------- boxes
 
     def boxed(self, x: Any) -> Box:
-        """What begins to change."""
+        """Return a box for x, which begins to change; the root of an array is added to ``roots``."""
         if shadow_memory.is_array(bare(x)):
             root = shadow_memory.root_of(bare(x))
             self.roots[id(root)] = root
         return Box(x, self)
 
     def shown(self, x: Any) -> Any:
-        """An array that shows memory in which something changes."""
+        """Return a box for an array that shows memory in which something changes."""
         return Box(x, self)
 
     def seen(self, x: Any) -> Any:
-        """x, in a box if it shows memory that something was stored into from outside of a box."""
+        """Return x, in a box if it shows memory that something was stored into from outside of a box. Raise DerivativeError if such an array
+        shows some of its memory several times.
+        """
         inner = bare(x)
         if shadow_memory.is_array(inner) and id(shadow_memory.root_of(inner)) in self.touched and not (type(x) is Box and x.tape.level >= self.level):
             if shadow_memory.repeats(inner):
@@ -105,7 +107,7 @@ class Tape:
         return x
 
     def seen_within(self, x: Any) -> Any:
-        """The same of what is in a list or a tuple, which is copied if there is such."""
+        """Apply ``seen`` to x or, if x is a list or a tuple, to its items, at any depth; a list or tuple in which one changes is copied."""
         kind = type(x)
         if kind is not list and kind is not tuple:
             return self.seen(x)
@@ -113,7 +115,7 @@ class Tape:
         return x if all(a is b for a, b in zip(items, x, strict=True)) else kind(items)
 
     def opened(self, x: Any) -> Any:
-        """x without the boxes of this tape: containers of boxes are copied."""
+        """Return x without the boxes of this tape; containers of boxes are copied."""
         kind = type(x)
         if kind is Box:
             return x.value if x.tape is self else x
@@ -131,7 +133,9 @@ class Tape:
     # --------------------------------------------------------------------------------------------- calls
 
     def call(self, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call of something that is given what changes."""
+        """Do and record a call with arguments that change: a read, a store, or a numeric function. Raise DerivativeError if it has no
+        derivative.
+        """
         if is_in(callee, shadow_memory.INSTEAD):
             return shadow_memory.INSTEAD[callee](record, *args, **kwargs)
         if callee is o.getitem and type(args[0]) is Box and shadow_memory.is_array(bare(args[0])):
@@ -168,13 +172,13 @@ class Tape:
         return self._numeric(callee, list(args), kwargs)
 
     def entered(self, callee: Any, python: Entered, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A function of the program's own is followed; what an operator's method does not know is Python's to decide."""
+        """Follow a function of user code. If an operator's method returns NotImplemented, leave the operator to Python."""
         fn, given = python
         found = self.runner(fn, given, kwargs)
         return callee(*args, **kwargs) if found is NotImplemented else found
 
     def moved(self, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What moves values about does so with boxes; who may hold some now is remembered."""
+        """Call something that only moves values about, boxes included, and remember the objects that may hold boxes now."""
         if callee is getattr and len(args) == 2 and type(args[0]) is Box and args[1] in RAW:
             advice = "np.lib.stride_tricks.sliding_window_view has one"
             raise DerivativeError(f"what is done by way of an array's {args[1]} has no derivative: {advice} ({self.place()})")
@@ -187,20 +191,20 @@ class Tape:
         return callee(*args, **kwargs)
 
     def followed(self, fn: Any) -> Any:
-        """A Python function that is called by what moves values about."""
+        """Return fn, an argument of a callable such as ``map``, as a function whose calls are recorded, if it is a Python function."""
         if not isinstance(fn, types.FunctionType | types.MethodType):
             return fn
         return lambda *args, **kwargs: record(fn, args, kwargs)
 
     def made(self, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """An instance of a class of the program's own."""
+        """Return a new instance of a user class; its ``__init__`` is recorded."""
         instance: Any = object.__new__(cls)
         self.holders[id(instance)] = instance
         record(cls.__init__, (instance, *args), kwargs)  # type: ignore[misc]
         return instance
 
     def _item(self, base: Box, index: Any) -> Any:
-        """A part of an array: a view, or what is added to in its place."""
+        """Return ``base[index]``: a view, or a copy, whose cotangent is to be added to that part of the array."""
         index = self.opened(index)
         y = self.outer(o.getitem, (base.value, index), {})
         made, own = self._results(y)
@@ -226,13 +230,13 @@ class Tape:
         return made
 
     def _with_arrays(self, x: Any, level: int) -> Any:
-        """x, in which arrays stand for lists that hold boxes: for x itself (1), or for what is in it (2)."""
+        """Return x with arrays in place of lists that hold boxes: of x itself (level 1), or of the items of x (level 2)."""
         if not level or type(x) not in (list, tuple) or not has_box(x, self):
             return x
         return record(shadow_memory.array, (x,), {}) if level == 1 else [self._with_arrays(item, level - 1) for item in x]
 
     def _by_position(self, callee: Any, row: Derivative, boxed: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """What is passed by name and changes stands by position."""
+        """Move the keyword arguments that hold boxes to their positions. Return the positional and the remaining keyword arguments."""
         named = [name for name, value in kwargs.items() if has_box(value, self)]
         if not named:
             return boxed, kwargs
@@ -248,7 +252,9 @@ class Tape:
         return boxed, rest
 
     def _results(self, y: Any) -> tuple[Any, Any]:
-        """What a call gave, in boxes as far as it changes; and what of that has a cotangent of its own, None if nothing."""
+        """Return the result y of a call, with boxes for the parts that change, and which of these boxes have a cotangent of their own (None:
+        none).
+        """
         inner = bare(y)
         kind: Any = type(inner)
         if shadow_memory.is_array(inner):
@@ -277,20 +283,20 @@ class Tape:
     # --------------------------------------------------------------------------------------------- the sweep
 
     def shadow(self, x: Any) -> Any:
-        """The cotangent of an array, to be added to; None if nothing has been."""
+        """Return the cotangent of an array, to be added to in place; None if nothing has been added yet."""
         inner = bare(x)
         shadow = self.shadows.get(id(shadow_memory.root_of(inner)))
         return None if shadow is None else shadow_memory.seen_as(shadow, inner)
 
     def shadow_for(self, x: Any) -> Any:
-        """The cotangent of an array, to be added to."""
+        """Return the cotangent of an array, to be added to in place; it is made if there is none."""
         root = shadow_memory.root_of(bare(x))
         if id(root) not in self.shadows:
             self.shadows[id(root)] = shadow_memory.shadow_of(root)
         return self.shadow(x)
 
     def taken(self, made: Any) -> Any:
-        """The cotangent of what a call gave."""
+        """Return the cotangent of the result of a call: a copy for an array, a tuple for several results, None if there is none."""
         if type(made) is Box:
             if not shadow_memory.is_array(bare(made)):
                 return made.change
@@ -302,7 +308,7 @@ class Tape:
         return None
 
     def share(self, operand: Any, g: Any) -> None:
-        """One more share of the cotangent of an operand."""
+        """Add g to the cotangent of an operand, a box or a container of boxes."""
         if g is None or not has_box(operand, self):
             return
         if type(operand) is not Box:
@@ -320,21 +326,21 @@ class Tape:
         self.outer(o.iadd, (self.shadow_for(inner), g), {})
 
     def run(self, rule: Any, *args: Any, **kwargs: Any) -> Any:
-        """What a rule gives, as it is or as part of another tape."""
+        """Return the result of a rule; the call is recorded if boxes of other tapes are among its arguments."""
         args = self.within(args)
         found: list[Box] = []
         boxes_in((*args, *kwargs.values()), found, 4)
         return self.runner(rule, args, kwargs) if found else rule(*args, **kwargs)
 
     def within(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Values as the tapes around this one know them: memory in which something changes for them is in their boxes."""
+        """Return these values as the tapes around this one know them: arrays whose memory changes for one of these tapes are in a box of it."""
         for tape in OPEN.tapes[: self.level]:
             if tape.touched:
                 values = tuple(map(tape.seen_within, values))
         return values
 
     def pulled(self, fn: Callable[[Any], Any], x: Any, g: Any) -> Any:
-        """The cotangent of x, of which fn is a function."""
+        """Return the cotangent of x, given the cotangent g of ``fn(x)``."""
         with Tape(self.runner) as inner:
             box = inner.boxes_of(x)
             y = fn(box)
@@ -343,17 +349,17 @@ class Tape:
         return inner.taken(box)
 
     def boxes_of(self, x: Any) -> Any:
-        """What changes in a value or a container of some, in boxes."""
+        """Return x with boxes for what can change in it; a list or a tuple becomes a tuple."""
         if isinstance(bare(x), tuple | list):
             return tuple([self.boxes_of(item) for item in x])
         if shadow_memory.is_array(bare(x)) and id(shadow_memory.root_of(bare(x))) in self.roots:
-            x = self.outer(shadow_memory.copied, (x,), {})  # each has a cotangent of its own
+            x = self.outer(shadow_memory.copied, (x,), {})  # the copy has a cotangent of its own
         return self.boxed(x) if shadow_memory.varies(bare(x)) else x
 
-    # --------------------------------------------------------------------------------------------- the ends
+    # --------------------------------------------------------------------------------------------- begin and end of a run
 
     def begin(self, original: Any) -> Box:
-        """What is wanted, as it is to be given to the program: of an array a copy, which stands for it alone."""
+        """Return the box for a wanted argument that is passed to the program; an array is copied, so that its memory stands for it alone."""
         if not shadow_memory.is_array(bare(original)):
             return Box(original, self)
         twin = shadow_memory.twin_of(bare(original))
@@ -363,25 +369,25 @@ class Tape:
         return made
 
     def outside(self, box: Box) -> Any:
-        """What is in a box, as the caller knows it."""
+        """Return the value in a box as the caller knows it: for the copy of an array that ``begin`` made, the original."""
         original = self.originals.get(id(bare(box))) if shadow_memory.is_array(bare(box)) else None
         return box.value if original is None else original[0]
 
     def hand_back(self) -> None:
-        """The caller sees what the program has stored; boxes are not to be seen."""
+        """Copy what the program has stored into the copies that ``begin`` made back to the caller's arrays. The caller sees no boxes."""
         for at, (original, copy) in self.originals.items():
             if at in self.stored:
                 self.outer(o.setitem, (original, Ellipsis, copy), {})
 
     def _as_known_outside(self, root: Any) -> Any:
-        """Memory, as the tapes around this one know it: in their boxes, where something changes in it for them."""
+        """Return root, an array that owns memory, as the tapes around this one know it: in a box of the tape for which something changes in it."""
         for tape in OPEN.tapes[: self.level]:
             if id(root) in tape.roots:
                 root = Box(root, tape)
         return root
 
     def sweep(self) -> None:
-        """Run backwards; what was stored into is at the end what the program has made of it."""
+        """Run the tape backwards. In the end, arrays that were stored into contain again what the program has left in them."""
         roots = [self._as_known_outside(root) for root in self.stored.values()]
         ends = [(root, self.outer(shadow_memory.copied, (root,), {})) for root in roots]
         try:

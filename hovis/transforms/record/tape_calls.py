@@ -1,4 +1,4 @@
-"""Calls on a tape: what was done with what changes, and how the cotangent of the result goes on to the operands."""
+"""Calls on a tape: operations on values that change, and how the cotangent of the result is propagated to the operands."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Call:
-    """A call in which something changed: what it was given, in boxes and as it is, and what it gave."""
+    """A recorded call: its arguments with boxes (boxed) and without (args), its result (y), and the boxes of the result (made)."""
 
     __slots__ = ("args", "boxed", "callee", "kwargs", "location", "made", "row", "y")
 
@@ -23,7 +23,7 @@ class Call:
         self.location = at
 
     def reverse(self, tape: "Tape") -> None:
-        """The shares of the result's cotangent that the operands get."""
+        """Add to the cotangent of each operand its share of the cotangent of the result."""
         g = tape.taken(self.made)
         if g is None or (isinstance(g, tuple) and all(part is None for part in g)):
             return
@@ -60,7 +60,7 @@ class Call:
 
 
 class Item:
-    """A part of an array has been read that is no view."""
+    """A recorded read of a part of an array that is no view."""
 
     __slots__ = ("base", "index", "made")
 
@@ -68,7 +68,7 @@ class Item:
         self.base, self.index, self.made = base, index, made
 
     def reverse(self, tape: "Tape") -> None:
-        """Its cotangent is added in its place."""
+        """Add the cotangent of the part to that of the array, at the index."""
         g = tape.taken(self.made)
         if g is not None:
             tape.outer(scatter, (tape.shadow_for(self.base), self.index, g), {})

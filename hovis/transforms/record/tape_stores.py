@@ -1,4 +1,4 @@
-"""Stores into arrays on a tape: how they are done and written down, and how the sweep takes them back."""
+"""Stores into arrays on a tape: how they are done and recorded, and how the sweep undoes them."""
 
 import operator as o
 from collections.abc import Callable
@@ -17,7 +17,9 @@ REPEATED: Final = "an array is stored into of which a view shows parts several t
 
 
 class Store:
-    """Something was stored into an array: where, what (in boxes), how, and what was there before."""
+    """A recorded store into an array: the target, the index, the value (with boxes), its sign (0: an assignment, 1: ``+=``, -1: ``-=``) and what
+    was there before.
+    """
 
     __slots__ = ("before", "index", "sign", "target", "value")
 
@@ -25,7 +27,7 @@ class Store:
         self.target, self.index, self.value, self.before, self.sign = target, index, value, before, sign
 
     def reverse(self, tape: "Tape") -> None:
-        """What is there came from what was stored; what was there before is put back."""
+        """Pass the cotangent of the stored elements to the stored value, and put back what was there before."""
         shadow = tape.shadow(self.target)
         if shadow is not None:
             if not self.sign and repeats(self.index):
@@ -38,7 +40,9 @@ class Store:
 
 
 def _parted(tape: "Tape", g: Any, value: Any) -> Any:
-    """The cotangent of an array that was made of this, which may be a list of what is in it, and need not be as large."""
+    """Return the cotangent of value, given the cotangent g of the array that was made of it; value may be a list of boxes, and may be smaller
+    than the array.
+    """
     if type(value) is Box:
         return tape.run(fitted, g, tape.opened(value))
     rows = tape.run(fitted, g, shadow_memory.array_of(bared(value)))
@@ -46,7 +50,7 @@ def _parted(tape: "Tape", g: Any, value: Any) -> Any:
 
 
 def store(tape: "Tape", target: Any, index: Any, value: Any, sign: int = 0, how: Callable[[], Any] | None = None) -> None:
-    """target[index] = value."""
+    """Do and record ``target[index] = value``, by a call of ``how`` if it is given; sign 1 or -1: ``how`` adds or subtracts the value."""
     index = tape.opened(index)
     held = tape.opened(target)
     root = shadow_memory.root_of(bare(target))
@@ -67,7 +71,7 @@ def store(tape: "Tape", target: Any, index: Any, value: Any, sign: int = 0, how:
 
 
 def store_one_by_one(tape: "Tape", ufunc: Any, target: Any, index: Any, *values: Any) -> None:
-    """``ufunc.at``: what is done to an element several times is done to it one after the other."""
+    """Do ``ufunc.at`` element by element: an element that occurs several times in index is updated once for each occurrence, in order."""
     index = tape.opened(index)
     steps = shadow_memory.steps_of(bare(target).shape, index)
     shape = bare(target)[index].shape
@@ -78,7 +82,7 @@ def store_one_by_one(tape: "Tape", ufunc: Any, target: Any, index: Any, *values:
 
 
 def store_where_told(tape: "Tape", callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """What stores values where other arguments say."""
+    """Do and record a call that stores values where other arguments say, as ``np.put`` does."""
     which = shadow_memory.placing(callee, args, kwargs)
     values = kwargs[which] if isinstance(which, str) else args[which]
     values = record(shadow_memory.as_array, (values,), {})
@@ -88,5 +92,5 @@ def store_where_told(tape: "Tape", callee: Any, args: tuple[Any, ...], kwargs: d
 
 
 def write_all(tape: "Tape", target: Any, value: Any) -> None:
-    """All of target becomes value, as operators write their results."""
+    """Store value into all of target, cast as operators cast their results."""
     store(tape, target, Ellipsis, value, how=lambda: tape.outer(shadow_memory.cast_into, (tape.opened(target), tape.opened(value)), {}))

@@ -1,4 +1,4 @@
-"""What has been recorded, without boxes: they are not to be seen by anybody else."""
+"""Removal of boxes from what a recorded program leaves, so that nobody else sees them."""
 
 import collections
 import types
@@ -10,7 +10,7 @@ from hovis.transforms.record.tape import Tape
 
 
 def cleaned(x: Any, tape: Tape, done: dict[int, Any]) -> Any:
-    """x without the tape's boxes; what can be changed is changed in place."""
+    """Return x without the tape's boxes; mutable objects are changed in place. ``done`` maps the ids of objects to what was made of them."""
     kind = type(x)
     if kind is Box:
         return tape.outside(x) if x.tape is tape else x
@@ -51,7 +51,7 @@ def cleaned(x: Any, tape: Tape, done: dict[int, Any]) -> Any:
 
 
 def _attributes(x: Any, tape: Tape, done: dict[int, Any]) -> None:
-    """Those of an instance, in its dictionary or in slots."""
+    """Remove the boxes from the attributes of an instance, in its dictionary or in slots."""
     held = getattr(x, "__dict__", None)
     if isinstance(held, dict):
         cleaned(held, tape, done)
@@ -62,7 +62,7 @@ def _attributes(x: Any, tape: Tape, done: dict[int, Any]) -> None:
 
 
 def _slots(x: Any) -> Iterator[tuple[types.MemberDescriptorType, Any]]:
-    """The slots of an instance that hold something, with that."""
+    """Yield the slots of an instance that hold a value, each with its value."""
     for base in type(x).__mro__:
         for member in vars(base).values():
             if type(member) is types.MemberDescriptorType and base.__flags__ & (1 << 9):
@@ -73,7 +73,7 @@ def _slots(x: Any) -> Iterator[tuple[types.MemberDescriptorType, Any]]:
 
 
 def members(x: Any) -> dict[str, Any] | None:
-    """The attributes of an instance of a class of the program's own; None, if it is something else."""
+    """Return the attributes of an instance of a user class, by name; None if x is anything else."""
     kind: Any = type(x)
     if not kind.__flags__ & (1 << 9) or kind.__new__ is not object.__new__ or callable(x):
         return None

@@ -1,7 +1,7 @@
-"""Calls of residual functions: each function becomes two, one that does what it did and gives what the other one needs.
+"""Reverse mode for calls of residual functions: each function becomes two, a forward function and one for its reverse sweep.
 
-The first returns what the function returned, and a tuple of what its reverse sweep uses of it; the second takes that tuple and
-the cotangent of the result, and returns those of the arguments.  A function that calls itself becomes two that call themselves.
+The first returns the function's result, and a tuple of the values that its reverse sweep uses; the second takes that tuple and
+the cotangent of the result, and returns the cotangents of the arguments.  A recursive function becomes two recursive functions.
 """
 
 import operator as o
@@ -27,7 +27,9 @@ TUPLE = Type(tuple)
 
 @dataclass(slots=True, eq=False)
 class Pair:
-    """The two functions that stand for one; ``wanted``: the parameters whose cotangents the second returns."""
+    """The two functions that stand for one: ``there`` runs forward, ``back`` is the reverse sweep; ``wanted``: the parameters whose cotangents
+    ``back`` returns.
+    """
 
     there: Function
     back: Function
@@ -38,12 +40,14 @@ Pairs = dict[tuple[Function, tuple[int, ...]], Pair]
 
 
 def wanted_of(op: Op, active: set[Value]) -> tuple[int, ...]:
-    """The arguments of a call that matter."""
+    """Return the positions of the active arguments of a call."""
     return tuple(k for k, arg in enumerate(op.args) if arg in active)
 
 
 def pair_of(function: Function, wanted: tuple[int, ...], sweep: "Sweep", op: Op) -> Pair:
-    """The pair of a function, of which a call stands at op."""
+    """Return the Pair of a function for these wanted parameters, made if there is none yet; op is a call of the function. Raise DerivativeError
+    if it is a generator, or stores into a wanted argument.
+    """
     known = sweep.pairs.get((function, wanted))
     if known is not None:
         return known
@@ -55,7 +59,7 @@ def pair_of(function: Function, wanted: tuple[int, ...], sweep: "Sweep", op: Op)
     made = sweep.pairs[function, wanted] = Pair(there, back, wanted)
     normal = normalize(there, 0)
     if normal is None:
-        # it always raises: nobody comes back from it
+        # the function always raises: it never returns a result
         there.type = function.type
         back.blocks = [Block((Param(TUPLE), Param(ANY)), [], Return(Const((None,) * len(wanted))))]
         return made
@@ -84,7 +88,9 @@ def _own_params(function: Function) -> None:
 
 
 def divide(sweep: "Sweep", back: Function, seeds: list[Param]) -> Op:
-    """The sweep becomes a function of its own, of what the other one keeps for it (which is given) and of these seeds."""
+    """Move the sweep into the function ``back``, which takes a tuple of the live values of the forward function, and the seeds. Return the op
+    that makes this tuple.
+    """
     there, first, end = sweep.function, sweep.first, sweep.normal.end
     forward = set(sweep.forward)
     live = [v for v in liveness(there)[first] if v not in seeds]
@@ -105,7 +111,7 @@ def _known(value: Value) -> tuple[Operand, ...] | None:
 
 
 class Calls:
-    """The calls in one function that matter, replaced by calls of the first functions of their pairs."""
+    """The active calls of residual functions in one function, replaced by calls of the forward functions of their pairs."""
 
     def __init__(self, sweep: "Sweep") -> None:
         self.of: dict[Op, tuple[Op, Pair]] = {}

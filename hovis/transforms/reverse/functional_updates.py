@@ -1,10 +1,10 @@
-"""Stores into arrays of which nobody else knows yet, as arrays with another part.
+"""Replace stores into a fresh array that has no alias yet by functional updates, which return a new array.
 
     a = np.zeros_like(x)                    a = np.zeros_like(x)
     a[1:-1] = x[2:] + x[:-2]          →     b = updated(a, slice(1, -1), x[2:] + x[:-2])
     return np.sum(a)                        return np.sum(b)
 
-What is a value needs no shadow and no log in the reverse sweep, and where it is made anew in each round of a loop it can be on a tape.
+An array that is never mutated needs no shadow and no log in the reverse sweep, and if each iteration of a loop creates one, it can be put on a tape.
 """
 
 import operator as o
@@ -16,12 +16,12 @@ from hovis.library.numpy.adjoints.cotangents import FRESH, is_basic, updated
 from hovis.passes.rewriting import replace_operands, substitute
 from hovis.passes.scalar.instcombine import is_exact
 
-#: More stores than this into one array are left as they are: each would copy it.
+#: If an array has more stores than this, they stay, because each functional update copies the array.
 MOST: Final = 4
 
 
 def with_updates(function: Function) -> None:
-    """Change the function in place."""
+    """Replace the stores into fresh arrays in function by functional updates, in place."""
     for block in function.blocks:
         for made in [op for op in block.ops if _is_fresh(op)]:
             stores = _first_stores(block, made)
@@ -37,7 +37,7 @@ def _is_fresh(op: Op) -> bool:
 
 
 def _first_stores(block: Block, made: Op) -> list[Op]:
-    """The stores in made's block before which it has not been given to anything that might show it later."""
+    """Return the stores into made, in its block, up to the first op that may make an alias of it."""
     found: list[Op] = []
     for op in block.ops[block.ops.index(made) + 1 :]:
         if made not in op.operands():
@@ -54,7 +54,7 @@ def _stores_into(op: Op, made: Op) -> bool:
 
 
 def _update(function: Function, block: Block, made: Op, stores: list[Op]) -> None:
-    """Behind each store it is another array; all that comes behind the last one means that."""
+    """Replace each of the stores by a functional update, and later uses of made by the result of the latest update before them."""
     now = made
     start = block.ops.index(made) + 1
     before: list[tuple[Op, Op]] = []

@@ -1,7 +1,8 @@
-"""The rounds of a loop backwards: how many there were, and what the values of an earlier round have been.
+"""The iterations of a loop in reverse: how many there were, and the values of earlier iterations.
 
-A value of the round before is the cheapest of: a counter, counted down; what the next round began with; computed again from
-what is known anyway, or by arithmetic from one other value; taken from a tape, onto which every round but the last one has put it.
+A value of the previous iteration is found in the cheapest way that applies: as a counter, counted down; as the value that the next iteration
+began with; recomputed from values that are known anyway, or by arithmetic from one other value; read from a tape, onto which every
+iteration but the last has put it.
 """
 
 import math
@@ -20,7 +21,7 @@ from hovis.transforms.aliasing import is_view
 from hovis.transforms.normal_form import Normal, type_of
 from hovis.transforms.ssa_variables import NOTHING, Found, Variable, Variables, absent, slot_for
 
-#: Arithmetic that is done again rather than remembered: it can't raise on numbers, and takes no time.
+#: Arithmetic that is recomputed rather than stored: it can't raise on numbers, and costs almost nothing.
 _CHEAP: Final = frozenset({o.add, o.sub, o.mul, o.neg, o.lt, o.le, o.gt, o.ge, o.eq, o.ne, o.not_, o.is_, o.is_not})
 
 
@@ -29,7 +30,7 @@ def _no_tape(variable: Variable, block: Block) -> Operand:
 
 
 class Rounds:
-    """The rounds of one loop.  ``back`` is the block in which the reverse sweep comes to the round before."""
+    """The iterations of one loop. ``back`` is the block in which the reverse sweep reaches the previous iteration."""
 
     def __init__(self, loop: Loop, normal: Normal, variables: Variables, of: dict[Value, Variable], fixed: Callable[[Value], bool]) -> None:
         self.loop, self.normal, self.variables, self.of = loop, normal, variables, of
@@ -42,7 +43,7 @@ class Rounds:
         self.goes_on = self._edge(self.latch).args
         self.slot: tuple[Operand, Operand] | None = None
         self.count, self.counted = self._counter()
-        #: how many slots there are in the end
+        #: the total number of slots, at the end
         self.total = self.count
         variables.hooks[loop.header] = self._first
         variables.hooks[self.back] = self._earlier
@@ -54,7 +55,9 @@ class Rounds:
     # --------------------------------------------------------------------------------------------- counting
 
     def _counter(self) -> tuple[Variable, Operand | None]:
-        """A variable that has counted the rounds before: one of the program's own, if there is one."""
+        """Return a variable that counts the iterations before this one (an induction variable of the program, if there is a suitable one), and
+        the op that increments it (None for one of the program's).
+        """
         for param, start, step in self._inductions():
             if start == Const(0) and step == Const(1):
                 return self.of[param], None
@@ -67,7 +70,7 @@ class Rounds:
         return count, None
 
     def _inductions(self) -> list[tuple[Param, Operand, Operand]]:
-        """The parameters that grow by a constant each round: where they start, and by how much."""
+        """Find the header parameters that grow by a constant in each iteration, with their start and step."""
         found: list[tuple[Param, Operand, Operand]] = []
         for param, start, after in zip(self.loop.header.params, self.begins, self.goes_on, strict=False):
             if isinstance(after, Op) and after.callee is o.add and param in after.args and is_exact(param, int) and is_exact(start, int):
@@ -77,7 +80,7 @@ class Rounds:
         return found
 
     def down(self, last: Block) -> Operand:
-        """Is there a round before?  Emitted at the end of ``last``; if so, ``back`` is where to go."""
+        """Emit the test whether there is a previous iteration, at the end of ``last``; if there is, the sweep continues at ``back``."""
         now = self.variables.value(self.count, last)
         self.last = last
         before = Op(o.sub, (now, Const(1)), type=INT)
@@ -90,14 +93,16 @@ class Rounds:
     # --------------------------------------------------------------------------------------------- values
 
     def _first(self, variable: Variable, header: Block) -> Found | None:
-        """What belongs to a round is not there before it has been computed in it."""
+        """Return NOTHING for a variable that belongs to an iteration: at the header it has not been computed yet. Return None for other
+        variables.
+        """
         return NOTHING if self._varies(variable) else None
 
     def _varies(self, variable: Variable) -> bool:
         return variable.home in self.loop.blocks
 
     def _earlier(self, variable: Variable, back: Block) -> Found | None:
-        """What a variable of the round before was at that round's end."""
+        """Return the value of a variable at the end of the previous iteration; None if it does not vary in the loop."""
         if not self._varies(variable):
             return None
         value = self._value(variable)
@@ -113,7 +118,7 @@ class Rounds:
         return {variable: value for value, variable in self.of.items()}
 
     def _grown(self, value: Value) -> Operand | None:
-        """An int that grows by a constant: what it is now, less that."""
+        """Return the previous value of an int that grows by a constant (its current value minus the step); None if value is anything else."""
         for param, start, step in self._inductions():
             if param is value:
                 if isinstance(start, Const) and step == Const(1) and self.count.home is not None:
@@ -122,14 +127,18 @@ class Rounds:
         return None
 
     def _began_with(self, value: Value) -> Operand | None:
-        """What was passed on to the next round, which has been reversed."""
+        """Return value as the header parameter that it was passed to in the next iteration, which has been reversed; None if there is no such
+        parameter.
+        """
         for param, after in zip(self.loop.header.params, self.goes_on, strict=False):
             if after is value and param is not value and leq(param.type, value.type):
                 return self.variables.value(self.of[param], self.last)
         return None
 
     def _again(self, value: Value) -> Operand | None:
-        """Computed again, from what is known in each round, or from one value that is no larger and then comes from a tape."""
+        """Compute value again, from values that are known in each iteration, or from one value that is no larger and is then taken from a tape;
+        return None if that can't be done.
+        """
         if not isinstance(value, Op) or not (self._is_free(value, 4) or self._is_worth_it(value)):
             return None
         args = tuple(arg if isinstance(arg, Const) else self.variables.value(self.of[arg], self.back) for arg in value.args)  # type: ignore[index]
@@ -138,12 +147,12 @@ class Rounds:
         return made
 
     def _is_worth_it(self, value: Op) -> bool:
-        """Is it arithmetic with one value that would have to be on a tape instead?"""
+        """Is value computed by cheap arithmetic from one value, no larger, that would have to be on a tape instead?"""
         leaves = self._leaves(value, 4)
         return leaves is not None and len(leaves) == 1 and all(_size(leaf) <= _size(value) for leaf in leaves)
 
     def _leaves(self, value: Op, depth: int) -> set[Value] | None:
-        """What value is computed from by cheap arithmetic, besides what is free; None if it is not computed so."""
+        """Return the values, besides free ones, from which value is computed by cheap arithmetic; None if it is not computed that way."""
         if not depth or value.kwargs or not _is_arithmetic(value) or not self.fixed(value):
             return None
         if not all(self.normal.dominators.dominates(self.variables_home(value), latch) for latch in self.loop.latches):
@@ -160,7 +169,7 @@ class Rounds:
         return found
 
     def _is_free(self, operand: Operand, depth: int) -> bool:
-        """Is it known in each round, or computed from such with next to no work?"""
+        """Is operand known in each iteration, or computed from known values at almost no cost?"""
         if isinstance(operand, Const):
             return True
         if not isinstance(operand, Param | Op):
@@ -177,7 +186,7 @@ class Rounds:
     def _is_cheap(self, op: Op) -> bool:
         if op.callee is make_tuple:
             return True
-        # what a round has not come to may have no operands, or be out of range
+        # an op that an iteration has not executed may lack operands, or have an index out of range
         always = all(self.normal.dominators.dominates(self.variables_home(op), latch) for latch in self.loop.latches)
         if op.callee in _CHEAP if _hashable(op.callee) else False:
             return always and all(is_exact(arg, int, float, bool) and self._is_there(arg, set()) for arg in op.args)
@@ -189,7 +198,7 @@ class Rounds:
         return False
 
     def _is_there(self, operand: Operand, passed: set[Value]) -> bool:
-        """Is it a number in each round, and nothing that stands for one on ways on which there is none?"""
+        """Is operand a number in each iteration, and never a placeholder (``missing``) from a path on which there is no number?"""
         if not isinstance(operand, Param | Op) or operand in passed or not self._varies(self.of[operand]):
             return getattr(operand, "callee", None) is not missing
         passed.add(operand)
@@ -214,7 +223,7 @@ class Rounds:
     # --------------------------------------------------------------------------------------------- tapes
 
     def _taped(self, variable: Variable) -> Operand:
-        """Remembered: what each round but the last has put onto a tape."""
+        """Read a variable from its tape, onto which each iteration but the last has put it. The tape is made if there is none."""
         if variable not in self.tapes:
             slot_kind = slot_for(variable)
             kind = tape_of(slot_kind)
@@ -236,13 +245,17 @@ class Rounds:
         return found
 
     def _filled(self, tape: Variable) -> Op:
-        """Said when the function is at its end: where a tape has a length, that is the time to ask if it was enough."""
+        """Emit an op at the end of the function that tells how many slots were used: there a tape of fixed length tests whether it was long
+        enough.
+        """
         end = self.normal.end
         now, slots = self.variables.value(tape, end), self.variables.value(self.total, end)
         return Op(filled, (now, slots), type=Type(type(None)), effect=Effect.RAISES)
 
     def _slots(self) -> tuple[Operand, Operand]:
-        """The slot of this round, going forward and going back; it goes on from one run of the loop to the next."""
+        """Return the tape slot of this iteration, in the forward pass and in the reverse sweep; for an inner loop, slots continue from one
+        execution of the loop to the next.
+        """
         if self.slot is None:
             if self.loop.parent is None:
                 self.slot = self._now(), self.variables.value(self.count, self.back)
@@ -259,7 +272,7 @@ class Rounds:
         return self.slot
 
     def _now(self) -> Operand:
-        """The number of rounds before this one, going forward."""
+        """Return the number of iterations before this one, in the forward pass."""
         return self.variables.value(self.count, self.loop.header)
 
 
@@ -272,7 +285,7 @@ def _is_arithmetic(op: Op) -> bool:
 
 
 def _is_real(operand: Operand) -> bool:
-    """Is it a real number, or an array of such of which the shape is known?"""
+    """Is operand a real number, or an array of real numbers with known shape?"""
     kind = type_of(operand)
     if isinstance(kind, Array):
         return getattr(kind.dtype, "kind", "") == "f" and _size(operand) < math.inf
@@ -280,7 +293,7 @@ def _is_real(operand: Operand) -> bool:
 
 
 def _size(operand: Operand) -> float:
-    """How many numbers there are; inf, if that is not known."""
+    """Return the number of elements of an operand; inf if it is unknown."""
     dims = operand.dims if isinstance(operand, Param | Op) else None
     if not isinstance(_type(operand), Array):
         return 1

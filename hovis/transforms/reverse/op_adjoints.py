@@ -1,4 +1,4 @@
-"""The adjoint of each op: the shares of its result's cotangent that its operands get, and what becomes of arrays that it changed."""
+"""The adjoint of each op: the shares of its result's cotangent that its operands get, and the reversal of its stores into arrays."""
 
 import operator as o
 from typing import TYPE_CHECKING
@@ -43,7 +43,7 @@ _TAPES = ByIdentity((get, put, revise))
 
 
 def reverse_op(sweep: "Sweep", writer: Writer, op: Op) -> None:
-    """The shares of the cotangent of op's result that its operands get."""
+    """Emit the reverse of op: add to the cotangents of its operands their shares of the cotangent of its result."""
     writer.location = op.location
     if sweep.activity.acts(op):
         _reverse_store(sweep, writer, op)
@@ -72,7 +72,7 @@ def reverse_op(sweep: "Sweep", writer: Writer, op: Op) -> None:
 
 def _pull(sweep: "Sweep", writer: Writer, op: Op, g: Operand) -> None:
     if any(isinstance(value, Param | Op) and isinstance(value.type, AnyType) for value in op.operands()):
-        # a rule that is traced for anything whatever takes long, and says nothing
+        # tracing a rule for operands of unknown type takes long, and tells nothing
         raise DerivativeError(f"what is given to {told(op)} is not known")
     places = [k for k in range(len(op.args) + len(op.kwargs)) if operand(op, k) in sweep.activity.active and operand(op, k) in sweep.activity.flows[op]]
     row = derivative_rules.of(op)
@@ -85,7 +85,7 @@ def _pull(sweep: "Sweep", writer: Writer, op: Op, g: Operand) -> None:
 
 
 def _plain(sweep: "Sweep", op: Op) -> Op:
-    """op, or what an in-place operator comes to; its result is what op gave."""
+    """Return op, or the out-of-place form of an in-place operator; the result of that is the result of op."""
     made = plain(op)
     if made is not op:
         sweep.of[made] = sweep.of[op]
@@ -93,7 +93,7 @@ def _plain(sweep: "Sweep", op: Op) -> Op:
 
 
 def _reverse_call(sweep: "Sweep", writer: Writer, op: Op, g: Operand) -> None:
-    """A residual function has been called: so is its reverse sweep."""
+    """Reverse a call of a residual function: emit a call of its reverse sweep."""
     held, pair = sweep.calls.of[op]
     found = writer.op(pair.back, sweep.available(held, writer.block), g, type=Type(tuple), effect=Effect.OPAQUE)
     call = held.args[0]
@@ -105,7 +105,7 @@ def _reverse_call(sweep: "Sweep", writer: Writer, op: Op, g: Operand) -> None:
 
 
 def _reverse_tape(sweep: "Sweep", writer: Writer, op: Op, g: Operand) -> None:
-    """The cotangent of a tape is a tape with as many slots."""
+    """Reverse an access to a tape. The cotangent of a tape is a tape with as many slots."""
     tape, slot, *values = op.args
     assert isinstance(tape, Param | Op)
     at = sweep.available(slot, writer.block)
@@ -131,7 +131,7 @@ def _is_added_in_place(sweep: "Sweep", base: Operand) -> bool:
 
 
 def _reverse_item(sweep: "Sweep", writer: Writer, op: Op, g: Operand) -> None:
-    """A part of an array has been read: its cotangent is added in its place."""
+    """Reverse a read of a part of an array: add the cotangent of the part to that part of the array's cotangent, in place."""
     base, index = op.args
     assert isinstance(base, Param | Op)
     if sweep.shadows.has(base):
@@ -146,14 +146,16 @@ def _reverse_item(sweep: "Sweep", writer: Writer, op: Op, g: Operand) -> None:
 
 
 def _reverse_view(sweep: "Sweep", writer: Writer, op: Op) -> None:
-    """Its shadow is a view of the other shadow, so there is nothing to do; if it is no copy."""
+    """Reverse a view. Its shadow is a view of the shadow of its base, so code is needed only where op may have made a copy."""
     if may_copy(op):
         part = sweep.shadows.of[op]
         writer.rule(returned, sweep.shadows.of[op.args[0]], part, derivative_rules.pulled(writer, op, 0, part))  # type: ignore[index]
 
 
 def _reverse_store(sweep: "Sweep", writer: Writer, op: Op) -> None:
-    """What was overwritten has had no more effect; what is there now came from what was stored."""
+    """Reverse a store: the overwritten elements had no further effect, and the cotangent of the stored elements is added to that of the stored
+    value.
+    """
     target = op.args[0]
     if is_store(op) and _puts_back(op):
         return
@@ -180,7 +182,7 @@ def _reverse_store(sweep: "Sweep", writer: Writer, op: Op) -> None:
     if keeps and not changes:
         return
     g = writer.rule(owned, shadow)
-    # its result, where a rule asks for it, is computed again: the array is what it was before
+    # the result is recomputed if a rule asks for it: the array has its earlier contents again
     made = plain(op)
     sweep.redone.add(made)
     if not keeps:
@@ -190,7 +192,7 @@ def _reverse_store(sweep: "Sweep", writer: Writer, op: Op) -> None:
 
 
 def _puts_back(op: Op) -> bool:
-    """Does it store what an operator has changed in place where it is anyway (``a[i] += x``)?"""
+    """Does op store the result of an in-place operator where that result already is (``a[i] += x``)?"""
     base, index, value = op.args
     if not (isinstance(value, Op) and in_place(value) and isinstance(value.args[0], Op)):
         return False

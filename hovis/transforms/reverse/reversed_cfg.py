@@ -1,6 +1,6 @@
-"""Where a reverse sweep goes: the blocks of a function that matter, and the ways between them, the edges turned around.
+"""The control flow of a reverse sweep: the blocks of a function that matter, and the edges between them, reversed.
 
-A loop that is left from several places is entered backwards by way of a block that *dispatches* to the one it was.
+The sweep enters a loop that is left from several blocks through a *dispatch* block, which branches to the block from which the loop was left.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,9 @@ from hovis.transforms.ssa_variables import Variable, absent
 
 
 class Way:
-    """From the beginning of a block (in the reverse sweep: its end) to the end of one before it, along an edge, if it is one edge."""
+    """A step of the sweep from the beginning of a block (in the reverse sweep: its end) to the end of an earlier block, ``source``; ``edge`` is
+    the edge that it reverses, or None if it skips a region in which nothing matters.
+    """
 
     __slots__ = ("edge", "source")
 
@@ -23,12 +25,13 @@ class Way:
 
 
 class Route:
-    """The blocks of a reverse sweep.
+    """The blocks of a reverse sweep, and the ways between them.
 
-    ways      of each block of the function that is reversed, those that lead to it
-    back      the block of the sweep for it
+    ways      for each block of the function that is reversed, the ways from it to earlier blocks
+    back      for each of these blocks, the corresponding block of the sweep
     rounds    the loops that are run backwards
-    ends      of each loop the blocks from which it is left; dispatch the block that goes to one of several, chosen which one
+    ends      for each loop, the blocks from which it is left; dispatch: its dispatch block, if there are several; chosen: the variable
+              for the index of the end
     """
 
     def __init__(self, normal: Normal, activity: Activity) -> None:
@@ -44,7 +47,7 @@ class Route:
         self.rounds = [loop for loop in normal.loops.loops if loop.header in self.ways and loop in self.busy_loops]
 
     def _plan(self) -> None:
-        """Which blocks are reversed, and which ways lead from each."""
+        """Find the blocks that are reversed, and the ways that lead from each."""
         todo = [self.normal.end]
         while todo:
             block = todo.pop()
@@ -84,7 +87,7 @@ class Route:
         return [Way(source, edge) for source, edge in incoming]
 
     def _between(self, top: Block, block: Block) -> set[Block]:
-        """The blocks on the ways from top to block."""
+        """Return the blocks on the paths from top to block, without top."""
         found: set[Block] = set()
         todo = [source for source, _ in self.normal.incoming[block]]
         while todo:
@@ -95,14 +98,14 @@ class Route:
         return found
 
     def _outside(self, block: Block, source: Block) -> Block:
-        """source, or where a loop that it is in begins, if nothing in that matters."""
+        """Return source, or the preheader of a loop around it that does not contain block, if nothing in that loop matters."""
         for loop in self.normal.around(source):
             if loop not in self.busy_loops and block not in loop.blocks:
                 return self.normal.front[loop]
         return source
 
     def _entered(self, block: Block, source: Block) -> list[Loop]:
-        """The loops, outermost first, that are entered backwards on the way from block to source."""
+        """Return the loops, outermost first, that the sweep enters on the way from block to source."""
         return [loop for loop in self.normal.around(source) if block not in loop.blocks]
 
     def is_header(self, block: Block) -> bool:
@@ -110,25 +113,27 @@ class Route:
         return loop is not None and loop in self.rounds and loop.header is block
 
     def targets(self, block: Block, way: Way) -> tuple[Block, list[tuple[Loop, int]]]:
-        """Where the sweep goes on, and what is to be chosen behind that."""
+        """Return the block at which the sweep continues, and the choices to make in the dispatch blocks behind it: pairs of a loop and the index
+        of one of its ends.
+        """
         entered = self._entered(block, way.source)
         chosen = [(loop, self.ends[loop].index(way.source)) for loop in entered if loop in self.dispatch]
         return (self.dispatch[chosen[0][0]] if chosen else self.back[way.source]), chosen
 
     def behind(self, loop: Loop, end: Block) -> Block:
-        """Where the choice of end leads from loop's dispatch."""
+        """Return the block to which the dispatch block of loop goes if end was chosen."""
         inner = [one for one in self.normal.around(end) if one is not loop and one.blocks < loop.blocks and one in self.dispatch]
         return self.dispatch[inner[0]] if inner else self.back[end]
 
     def again(self, loop: Loop) -> tuple[Block, list[tuple[Loop, int]]]:
-        """Where a further round begins."""
+        """Return the block at which the sweep begins the previous iteration of loop, and the choices to make in dispatch blocks."""
         latch = self.normal.latch[loop]
         if loop in self.dispatch:
             return self.dispatch[loop], [(loop, self.ends[loop].index(latch))]
         return self.back[latch], []
 
     def leads(self) -> Iterator[Block]:
-        """The block that each way of the sweep leads to."""
+        """Yield the target block of each way of the sweep."""
         for block in self.ways:
             yield from self._successors(block)
         for loop in self.dispatch:
@@ -143,7 +148,7 @@ class Route:
         return found
 
     def loop_between(self, block: Block, way: Way) -> Loop | None:
-        """The loop whose round before begins with this way."""
+        """Return the loop whose back edge this way reverses, or None."""
         loop = self.normal.loops.innermost.get(block)
         return loop if self.is_header(block) and loop is not None and way.source is self.normal.latch[loop] else None
 
@@ -159,5 +164,5 @@ class Route:
 
 
 def way_source(normal: Normal, block: Block, way: Way) -> Block:
-    """The block that the edge of a way leaves."""
+    """Return the block that the edge of a way leaves; ``way.source`` if the way has no edge."""
     return next((source for source, edge in normal.incoming[block] if edge is way.edge), way.source)

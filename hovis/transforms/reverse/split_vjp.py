@@ -1,6 +1,6 @@
-"""Derivatives in two: what is done once, and what is done for each cotangent, or tangent, of it.
+"""Derivatives split in two Functions: the part that is done once, and the part that is done for each cotangent, or tangent.
 
-The first half returns the results of a Function, and behind them a tuple of what the other one uses of it.
+The first half returns the results of a Function, followed by a tuple of the values that the second half uses.
 """
 
 import operator as o
@@ -25,9 +25,10 @@ TUPLE = Type(tuple)
 
 
 def pulling(function: Function, wanted: Sequence[int], outputs: int) -> tuple[Function, Function] | None:
-    """The second half takes that tuple and the cotangents of the first so many results.
+    """Split the reverse mode of function in two. The second half takes the tuple of the first one and the cotangents of the first ``outputs``
+    results, and returns the cotangents of the wanted parameters.
 
-    None where something is stored into: what is kept would not be there a second time.
+    Return None if the function stores into an array: the saved contents would not be available a second time.
     """
     whole = copy(function)
     there = Function(whole.name, copied_blocks(whole, {}), whole.location, TUPLE)
@@ -48,9 +49,10 @@ def pulling(function: Function, wanted: Sequence[int], outputs: int) -> tuple[Fu
 
 
 def pushing(function: Function, wanted: Sequence[int], outputs: int) -> tuple[Function, Function] | None:
-    """The second half takes that tuple and the tangents of the wanted parameters, and returns those of the results.
+    """Split the forward mode of function in two. The second half takes the tuple of the first one and the tangents of the wanted parameters, and
+    returns those of the results.
 
-    None where that can't be told from what is done once: where ways part, or something is stored into.
+    Return None if the two parts can't be separated: if the function has branches, or stores into an array.
     """
     whole = pipeline.run(forward(function, wanted), "default")
     block = whole.blocks[0]

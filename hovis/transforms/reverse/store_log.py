@@ -1,7 +1,7 @@
-"""What was overwritten, so that the reverse sweep can put it back where a rule asks for it.
+"""A log of overwritten array elements, so that the reverse sweep can put them back where a rule asks for them.
 
-What is stored into is copied before; where the sweep passes the store, the copy is put back.  Of arrays that are seen from
-outside what is in them at the end is kept, and put back at the end of the sweep.
+Elements are copied before a store overwrites them; when the sweep passes the store, the copy is put back.  The final contents of
+arrays that are visible outside are saved, and put back at the end of the sweep.
 """
 
 import operator as o
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Log:
-    """The stores into arrays of which a rule may ask what was in them.
+    """The stores into arrays whose earlier contents a rule may ask for.
 
-    asked    the groups of which one has asked
+    asked    the groups of arrays whose contents a rule has asked for
     """
 
     def __init__(self, sweep: "Sweep") -> None:
@@ -36,7 +36,7 @@ class Log:
                     self.old[op] = self._copied(block, op)
 
     def _copied(self, block: Block, op: Op) -> Operand:
-        """What op overwrites, copied in front of it."""
+        """Emit a copy of the elements that op overwrites, in front of op."""
         at = len(block.ops) if isinstance(block.terminator, Invoke) and block.terminator.op is op else block.ops.index(op)
         rest = block.ops[at:]
         block.ops = block.ops[:at]
@@ -45,17 +45,17 @@ class Log:
         return found
 
     def undo(self, writer: Writer, op: Op) -> None:
-        """Here the sweep passes op."""
+        """Reserve a place in the sweep for undoing op."""
         made = Op(o.setitem, (), type=Type(type(None)), effect=Effect.WRITES | Effect.RAISES, location=op.location)
         writer.block.ops.append(made)
         self.undone.append((writer.block, op, made))
 
     def finish(self, writer: Writer) -> None:
-        """Here the sweep ends."""
+        """Remember the place at which the sweep ends."""
         self.finishing = writer.block, writer.block.ops[-1] if writer.block.ops else None
 
     def close(self, first: Block) -> None:
-        """The sweep is written: what is asked for is put back, the rest is left alone."""
+        """After the sweep has been written, put back the elements that rules ask for, and remove the other reserved places."""
         sweep = self.sweep
         for block, op, made in self.undone:
             target = op.args[0]
@@ -65,7 +65,7 @@ class Log:
                 at = block.ops.index(made)
                 rest, block.ops = block.ops[at + 1 :], block.ops[: at + 1]
                 made.args = tuple(sweep.available(arg, block) for arg in args)
-                # what had to be computed for it stands in front of it
+                # ops that compute the store's operands go before it
                 more = block.ops[at + 1 :]
                 block.ops = [*block.ops[:at], *more, made, *rest]
             else:
@@ -73,7 +73,7 @@ class Log:
         self._keep(first)
 
     def _keep(self, first: Block) -> None:
-        """The ends of what is seen from outside."""
+        """Save the final contents of arrays that are visible outside where the sweep begins, and put them back where it ends."""
         sweep = self.sweep
         assert self.finishing is not None
         block, last = self.finishing

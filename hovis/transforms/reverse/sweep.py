@@ -1,12 +1,12 @@
-"""Reverse mode: a Function, and the cotangents of what it was given.
+"""Reverse mode: a Function that also returns the cotangents of its parameters.
 
-``reverse(function, wanted)`` gives the Function that does what function does, and then the same backwards.  The blocks
-of the reverse sweep are those of the function, the edges turned around.  Where several ways met, it is noted by which one
-the function came; a loop is run backwards as many rounds as it has run forward.
+``reverse(function, wanted)`` returns a Function that does what function does, followed by the reverse sweep.  The blocks
+of the sweep are those of the function, with the edges reversed.  At a join, the function records the edge that it
+took; a loop is run backwards for as many iterations as it has run forward.
 
-The sweep is written with variables: the cotangent of each value is one, to which every use of the value adds its share;
-and so is each value of the function itself, as far as the sweep needs it.  ``variables`` makes block parameters of
-that; what belongs to a round of a loop, ``rounds`` gives back.
+The sweep is written with variables: the cotangent of each value is a variable, to which every use of the value adds its share,
+and so is each value of the function itself, as far as the sweep needs it.  ``variables`` turns these into block
+parameters (SSA construction); ``rounds`` recovers the values of earlier iterations of a loop.
 """
 
 import functools
@@ -41,15 +41,16 @@ from hovis.transforms.ssa_variables import NOTHING, Found, Variable, Variables, 
 
 
 def reverse(function: Function, wanted: Sequence[int], outputs: int = 0, seeded: bool = False, sized: bool = False) -> Function:
-    """The Function of the same parameters that returns ``(*returned, *cotangents)``.
+    """Return a Function with the same parameters that returns ``(*returned, *cotangents)``, with the cotangents of the parameters at the
+    positions in ``wanted``.
 
-    outputs   0: function returns one value, whose cotangents these are; else the tuple that it returns has so many of them
-              to begin with, and what follows has no derivative
-    seeded    the cotangents of the outputs are further parameters; otherwise there is one output, and it is 1
-    sized     and are known to be of the shapes of the outputs
+    outputs   0: function returns one value, which is differentiated; else it returns a tuple, of which the first ``outputs`` items are
+              differentiated, and the others have no derivative
+    seeded    the cotangents of the outputs are further parameters; otherwise there is one output, whose cotangent is 1
+    sized     the cotangents are known to have the shapes of the outputs
     """
     whole = copy(function)
-    # what it calls may call it, as it is
+    # the callees of function may call function, unchanged
     made = Function(whole.name, copied_blocks(whole, {}), whole.location, whole.type, whole.is_generator, whole.guards)
     if made.is_generator:
         raise DerivativeError(f"{function.name} is a generator ({where(function)})")
@@ -69,7 +70,7 @@ def reverse(function: Function, wanted: Sequence[int], outputs: int = 0, seeded:
 
 
 class Cotangent(Variable):
-    """The cotangent of a value, as a variable."""
+    """The variable for the cotangent of a value."""
 
     __slots__ = ("value",)
 
@@ -80,7 +81,7 @@ class Cotangent(Variable):
 
 
 class Sweep:
-    """The reverse sweep of one function, while it is written."""
+    """The reverse sweep of one function, under construction."""
 
     def __init__(self, normal: Normal, wanted: list[Param], pairs: Pairs) -> None:
         self.normal = normal
@@ -115,7 +116,9 @@ class Sweep:
         self.owned = self._read_in_parts()
 
     def _tell_apart(self) -> None:
-        """Arguments that share memory have one cotangent: where one of them is stored into, that can't be told in two."""
+        """Emit checks that array parameters, one of which is stored into, share no memory: they would have one cotangent, which could not be
+        divided.
+        """
         entry = self.function.blocks[0]
         used = uses(self.function)
         arrays = [param for param in entry.params if isinstance(param.type, Array) and used.get(param, 0) > (1 if self.shadows.has(param) else 0)]
@@ -124,17 +127,17 @@ class Sweep:
         entry.ops = [*checks, *entry.ops]
 
     def _read_in_parts(self) -> set[Value]:
-        """The arrays of which parts are read: the cotangents of the parts are added in place."""
+        """Return the active arrays without a shadow from which parts are read: the cotangents of the parts are added in place."""
         bases = (op.args[0] for op in self.function.ops() if op.callee is o.getitem and op in self.activity.active)
         return {v for v in bases if v in self.activity.active and isinstance(type_of(v), Array) and not self.shadows.has(v)}  # type: ignore[misc]
 
-    # --------------------------------------------------------------------------------------------- where it goes
+    # --------------------------------------------------------------------------------------------- the route
 
     def write(self, seeds: Sequence[Operand] | None, outputs: int = 1, alone: bool = False) -> None:
-        """Write it behind the function.
+        """Write the sweep behind the function.
 
-        seeds    the cotangents of the outputs; None: 1
-        alone    it returns the cotangents alone
+        seeds    the cotangents of the outputs; None: they are 1
+        alone    return the cotangents only, without the results
         """
         end = self.normal.end
         self.alone = alone
@@ -163,11 +166,11 @@ class Sweep:
         self.variables.settle()
 
     def is_fixed(self, value: Value) -> bool:
-        """Does what is in an array never change?"""
+        """Do the contents of value never change?"""
         return not self.groups.is_stored(value)
 
     def _note(self) -> None:
-        """On each edge into a join note which one it is."""
+        """Record, on each edge into a join, which edge it is."""
         for block, ways in self.route.ways.items():
             if len(ways) > 1 and not self.route.is_header(block):
                 came = self.came[block] = Variable(BOOL if len(ways) == 2 else INT, absent, block)
@@ -175,7 +178,7 @@ class Sweep:
                     self.variables.write(came, way_source(self.normal, block, way), Const(k == 0 if len(ways) == 2 else k))
 
     def _count(self) -> None:
-        """How many ways lead to each block of the sweep."""
+        """Count the ways that lead to each block of the sweep, and set the hooks of these blocks."""
         ways = self.variables.ways
         for target in self.route.leads():
             ways[target] = ways.get(target, 0) + 1
@@ -209,7 +212,7 @@ class Sweep:
             self._choose(writer, came, [functools.partial(self._along, block=block, way=way) for way in ways])
 
     def _round(self, writer: Writer, header: Block) -> None:
-        """To the round before, if there is one, else out of the loop."""
+        """Branch to the previous iteration if there is one, else out of the loop."""
         loop = self.normal.loops.innermost[header]
         front, latch = self.route.ways[header]
         rounds = self.rounds[loop]
@@ -220,7 +223,7 @@ class Sweep:
             self._along(Writer(at, self), header, way)
 
     def _choose(self, writer: Writer, which: Operand, goes: list[Any]) -> None:
-        """Go on one of several ways: which is a bool (True: the first) or a number."""
+        """Emit branches to one of several continuations; ``which`` is a bool (True: the first) or a number."""
         for k, go in enumerate(goes[:-1]):
             condition = which
             if len(goes) > 2 or not _is_bool(which):
@@ -239,7 +242,9 @@ class Sweep:
             self.variables.link(at, edge)
 
     def _along(self, writer: Writer, block: Block, way: Way) -> None:
-        """What an edge carried, and what the call at its beginning gave; then go on behind it."""
+        """Reverse the edge of a way: the cotangents of the block's parameters go to the arguments, and a call at the beginning of the edge is
+        reversed. Then continue behind it.
+        """
         if way.edge is not None:
             pairs = [
                 (param, arg) for param, arg in zip(block.params, way.edge.args, strict=False) if param in self.activity.active and not self.shadows.has(param)
@@ -263,7 +268,7 @@ class Sweep:
         self.variables.link(writer.block, writer.block.terminator.edge)
 
     def _finish(self, writer: Writer, finish: Return) -> None:
-        """The reverse sweep has come to the beginning."""
+        """Emit the end of the sweep, at the function's entry: a return of the results and the cotangents of the wanted parameters."""
         writer.location = finish.location
         found = []
         for param in self.wanted:
@@ -280,7 +285,7 @@ class Sweep:
     # --------------------------------------------------------------------------------------------- cotangents
 
     def available(self, value: Operand, block: Block) -> Operand:
-        """What is a value of the function, as it is known in a block of the sweep; anything else as it is."""
+        """Return a value of the function as it is known in a block of the sweep; anything else as it is."""
         if not isinstance(value, Param | Op):
             return value
         if value in self.known:
@@ -294,21 +299,21 @@ class Sweep:
         return value if variable is None else self.variables.value(variable, block)
 
     def final(self, value: Operand, block: Block) -> Operand:
-        """A result, as it was at the end of the function."""
+        """Return a result as it was at the end of the function."""
         kept = self.kept.get(value)
         return value if kept is None else self.variables.value(kept, block)
 
     def cotangent(self, value: Value) -> Cotangent:
-        """The variable that is value's cotangent."""
+        """Return the variable for the cotangent of value."""
         if value not in self.cotangents:
             self.cotangents[value] = Cotangent(value, self)
         return self.cotangents[value]
 
     def zero(self, variable: Variable, block: Block) -> Operand:
-        """The cotangent of what has not been used."""
+        """Return the cotangent of a value that has not been used: a zero. Raise DerivativeError if it is not known which zero."""
         assert isinstance(variable, Cotangent)
         if any(variable.value not in self.activity.live[end] for end in self.towards.get(block, ())):
-            # where this leads it is not there yet
+            # at a block that this one leads to, the value is not available
             return absent(variable, block)
         if isinstance(variable.type, AnyType):
             return Const(None)
@@ -327,11 +332,11 @@ class Sweep:
         return found
 
     def no_end(self, variable: Variable, block: Block) -> Operand:
-        """What the end has left is known from there on."""
+        """Raise AssertionError: the final contents of an array are known wherever this is asked."""
         raise AssertionError
 
     def take(self, value: Value, block: Block) -> Any:
-        """The cotangent of value, all of which has been added; from now on there is none."""
+        """Return the cotangent of value, to which all shares have been added, and reset it; NOTHING if there is none."""
         if value not in self.activity.active:
             return NOTHING
         if self.shadows.has(value):
@@ -342,7 +347,7 @@ class Sweep:
         return found
 
     def add(self, writer: Writer, value: Operand, share: Operand) -> None:
-        """One more share of the cotangent of value."""
+        """Add share to the cotangent of value."""
         if not isinstance(value, Param | Op) or value not in self.activity.active or (isinstance(share, Const) and share.value is None):
             return
         if self.shadows.has(value):
@@ -362,11 +367,11 @@ class Sweep:
 
     @staticmethod
     def total(writer: Writer, a: Operand, b: Operand, kind: AbstractValue) -> Operand:
-        """Two shares of a cotangent, added."""
+        """Emit the sum of two shares of a cotangent."""
         return writer.op(united, a, b) if isinstance(kind, AnyType) else writer.rule(added, a, b)
 
     def asks(self, value: Operand) -> None:
-        """A rule looks at what is in value: if that has been overwritten since, it has to be there again."""
+        """Note that a rule reads the contents of value: if they have been overwritten since, the sweep has to put them back."""
         if value in self.redone:
             assert isinstance(value, Op)
             for arg in value.args:
@@ -380,7 +385,7 @@ def _is_bool(operand: Operand) -> bool:
 
 
 def _if_live(variable: Variable, live: set[Value]) -> Found | None:
-    """A cotangent to which nothing can have been added yet is nothing."""
+    """Return NOTHING for a cotangent to which nothing can have been added yet, else None."""
     return NOTHING if isinstance(variable, Cotangent) and variable.value not in live else None
 
 

@@ -1,4 +1,4 @@
-"""Writing into a reverse sweep: what a rule needs of the function is what the sweep has of it there."""
+"""Writing into a reverse sweep: where a rule uses a value of the function, it gets that value as the sweep knows it at this place."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Writer(rule_tracing.Writer):
-    """Appends to a block of the sweep; operands that are the function's become those that their variables are there."""
+    """Appends to a block of the sweep; operands that are values of the function are replaced by the values of their variables in this block."""
 
     def __init__(self, block: Block, sweep: "Sweep", asks: bool = True) -> None:
         super().__init__(sweep.function, block)
@@ -25,7 +25,7 @@ class Writer(rule_tracing.Writer):
         self.asks = asks
 
     def rule(self, rule: Any, /, *operands: Operand, **named: Operand) -> Operand:
-        """Append what a rule comes to for these operands: a call of it, where too little is known of them."""
+        """Append a rule for these operands, inlined; or a call of it, where too little is known of them."""
         operands = tuple(map(self._leaf, operands))
         if any(_is_unknown(one) for one in (*operands, *named.values())):
             return self._called(rule, operands, named)
@@ -36,7 +36,7 @@ class Writer(rule_tracing.Writer):
         return self.inline(function, values)
 
     def _leaf(self, operand: Operand) -> Operand:
-        """A known array is told by its type, as unknown ones are: what is in it is no part of a rule."""
+        """Replace a constant array by a parameter of its type, so that it is treated as unknown: its contents are not part of the traced rule."""
         if isinstance(operand, Const):
             held: Any = operand.value
             kind = type_of(operand)
@@ -60,7 +60,7 @@ class Writer(rule_tracing.Writer):
             self.sweep.asks(value)
 
     def inline(self, function: Function, values: list[Operand]) -> Operand:
-        """Append a copy of function, given what these values are here, as far as it uses them."""
+        """Append a copy of function, applied to these values as they are known here (as far as it uses them), and return its result."""
         body = copy(function)
         used = {v for block in body.blocks for v in operands(block)}
         new: dict[Value, Operand] = {}
@@ -82,7 +82,7 @@ class Writer(rule_tracing.Writer):
             if isinstance(block.terminator, Return):
                 block.terminator = Jump(Edge(behind, (block.terminator.value,)), self.location)
         for block in (*others, behind):
-            # nothing is assigned in there
+            # no variable is assigned in these blocks
             self.sweep.variables.passing[block] = before
         self.function.blocks += [*others, behind]
         self.block = behind
@@ -90,7 +90,7 @@ class Writer(rule_tracing.Writer):
 
 
 def shape_of(value: Operand) -> tuple[Operand, ...] | None:
-    """The shape of an array, as far as it is known."""
+    """Return the shape of an array, with ``Const(None)`` for each unknown dimension; None if nothing is known of it."""
     dims = value.dims if isinstance(value, Param | Op) else None
     return None if dims is None else tuple(d if isinstance(d, Const) else Const(None) for d in dims)
 

@@ -1,1 +1,1 @@
-"""Functions of many values at once."""
+"""Vectorization (vmap): a Function applied to many values at once."""

@@ -1,7 +1,8 @@
-"""A Function of many values at once: one for each lane, along axis 0 of arrays.
+"""Batching of a Function whose lanes stay together: it takes one value for each lane, along axis 0 of arrays.
 
-What depends on no lane is done once, as it is; what does is done by the rows of :mod:`hovis.library.tables.batching`.  Branches
-have to be the same in all lanes.  Arrays that are stored into lane by lane are lanes from the beginning.
+Ops whose operands are the same in all lanes are executed once, unchanged; the others are replaced by the rows of
+:mod:`hovis.library.tables.batching`.  Branches have to be the same in all lanes.  Arrays that are stored into lane by lane have one part per
+lane from their creation on.
 """
 
 import inspect
@@ -13,7 +14,7 @@ from typing import Any
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
 from hovis.ir.operations import drop, keep, make_tuple
 from hovis.lattice import Array, Const, Partial, Type, Union
-from hovis.library.numpy import batching as _rows  # noqa: F401  # filled by being imported
+from hovis.library.numpy import batching as _rows  # noqa: F401  # imported for its side effect: it registers the rows
 from hovis.library.numpy.adjoints.tangents import is_whole
 from hovis.library.numpy.batching.base import NUMBER, copied, fitted, is_of_python, lane_by_lane, of_python, own, shaped, spread
 from hovis.library.numpy.batching.manipulation import FLAT, LANE_VIEWS, nested
@@ -28,17 +29,19 @@ from hovis.transforms.vmap.lane_types import PYTHON, array_of, is_number, may_be
 
 
 def not_in_place(op: Op) -> Op:
-    """What is to be stored for ``a += b``: a + b, which the array has to be able to take."""
+    """Return the out-of-place form of op (``a + b`` for ``a += b``), whose result is to be stored; raise Diverging if the array may be unable to
+    take it.
+    """
     if not in_place(op) or op.type != op.args[0].type or rank_of(op.args[1]) > rank_of(op.args[0]):  # type: ignore[union-attr]
         raise Diverging(told(op, "is done lane by lane"))
     return Op(PLAIN[op.callee], op.args, type=op.type, dims=op.dims, effect=op.effect & ~Effect.WRITES, location=op.location)
 
 
-# ------------------------------------------------------------------------------------------------- rows, and what they are for
+# ------------------------------------------------------------------------------------------------- rows
 
 
 def _row(callee: Any) -> Any:
-    """The row of a callable, if it has one (and can be looked up at all)."""
+    """Return the batching row of a callable; None if it has none, or is not hashable."""
     try:
         return BATCHING.get(callee)
     except TypeError:
@@ -46,7 +49,7 @@ def _row(callee: Any) -> Any:
 
 
 def _binds(row: Any, *args: Any, **named: Any) -> bool:
-    """Does the row take a call like this?"""
+    """Does row accept a call with these arguments?"""
     try:
         inspect.signature(row).bind(*args, **named)
     except TypeError:
@@ -55,7 +58,7 @@ def _binds(row: Any, *args: Any, **named: Any) -> bool:
 
 
 def users(function: Function) -> dict[Value, list[Op | None]]:
-    """The ops that use each value; None for where ways lead, or end."""
+    """Return the ops that use each value; None in the list is a use by a terminator or an edge."""
     found: dict[Value, list[Op | None]] = {}
     for block in function.blocks:
         asked: list[tuple[Any, Op | None]] = [(v, op) for op in block.all_ops() if op.callee not in (drop, keep) for v in op.operands()]
@@ -68,7 +71,7 @@ def users(function: Function) -> dict[Value, list[Op | None]]:
 
 
 def is_of_numbers(op: Op) -> bool:
-    """Is it one of the rows, for numbers or arrays?  Then it only computes, though tracing does not know what."""
+    """Does op call a callable that has a batching row, with numbers or arrays only? If so it only computes, even if tracing does not know what."""
     kinds = [a.type for a in op.operands() if isinstance(a, Op | Param) and not (isinstance(a, Op) and a.callee in CONTAINERS)]
     numbers = all(is_number(member) for kind in kinds for member in (kind.members if isinstance(kind, Union) else (kind,)))
     return numbers and _row(op.callee) is not None
@@ -78,7 +81,7 @@ def is_of_numbers(op: Op) -> bool:
 
 
 class Batching:
-    """The Function that is being written."""
+    """Writes the batched Function."""
 
     def __init__(self, function: Function, spreading: Spreading, lanes: int, mapped: list[Param]) -> None:
         self.old = function
@@ -102,11 +105,11 @@ class Batching:
         return made
 
     def lanes_of(self, value: Param | Op) -> tuple[Array, tuple[Operand, ...]]:
-        """The type and the dims of the array of all lanes of a value."""
+        """Return the type and the dims of the array that holds a value in all lanes."""
         return array_of(value, self.lanes)
 
     def begin(self) -> None:
-        """The params for the lanes."""
+        """Add the parameters for the arrays of the mapped values."""
         start = self.blocks[self.old.blocks[0]]
         given = []
         for param in self.mapped:
@@ -116,7 +119,7 @@ class Batching:
         start.params = (*start.params, *given)
 
     def run(self) -> Function:
-        """All blocks, in which the lanes are together."""
+        """Write all blocks, with the lanes together, and return the Function."""
         self.begin()
         for block in self.old.blocks:
             new = self.blocks[block]
@@ -145,7 +148,7 @@ class Batching:
         self.new[op] = again if op not in self.own else writer.rule(own, Const(self.lanes), again)
 
     def lanewise(self, writer: Writer, op: Op, flags: tuple[Which, ...], args: tuple[Operand, ...], named: Mapping[str, Operand]) -> Operand:
-        """What an op does to operands that differ."""
+        """Emit an op on operands that differ between lanes, and return its result for all lanes; raise Diverging if there is no way to do it."""
         if isinstance(op.callee, Function | Op | Param):
             raise Diverging(told(op, "is called with what differs from lane to lane"))
         if op.callee in PLAIN and is_array(op.args[0]):
@@ -157,7 +160,7 @@ class Batching:
         if op.callee in FLAT and self.groups.is_stored(op.args[0]):
             raise Diverging(told(op, "shows an array that is stored into or a copy of it, as that lies in memory"))
         if op.callee in PLAIN and not is_array(op.args[0]):
-            # a number is another one then
+            # numbers are immutable: the in-place operator is the plain one
             op = replace(op, callee=PLAIN[op.callee])
         if self.groups.is_stored(op) and (op in self.groups.loose or (is_view(op) and op.callee not in LANE_VIEWS)):
             raise Diverging(told(op, "shows memory that is stored into"))
@@ -175,11 +178,13 @@ class Batching:
             fits = fitting(op.callee, op.type, list(map(_type_of, op.args)))
             args = tuple([arg if to is None or not flag else writer.rule(fitted, arg, Const(to)) for arg, flag, to in zip(args, flags, fits, strict=True)])
         found = self._computed(writer, op, flags, args, named)
-        # what is a number in one lane shows no memory
+        # a number in each lane is no view: the result must not share memory with the array
         return writer.rule(copied, found) if op.callee is operator.getitem and not is_array(op) and self.groups.is_stored(op.args[0]) else found
 
     def stored(self, writer: Writer, op: Op, value: Operand) -> tuple[Operand, bool]:
-        """What ``a[index] = value`` stores in each lane, whose numbers have to fit into the array; and whether it differs."""
+        """Return the value that ``a[index] = value`` stores in all lanes, converted where its numbers have to fit into the array, and whether it
+        differs between lanes.
+        """
         which = self.of(op.args[2])
         if not isinstance(kind := getattr(op.args[0], "type", None), Array):
             return value, any_of(which)
@@ -190,7 +195,7 @@ class Batching:
         return (writer.rule(nested, Const(self.lanes), Const(which), value), True) if isinstance(which, tuple) else (value, which)
 
     def _held(self, writer: Writer, old: Operand, new: Operand, dtype: str, alone: bool) -> Operand:
-        """Numbers that become elements of an array, one by one or as they are."""
+        """Return new, converted to this dtype where its numbers have to fit into an array of it; alone: they are stored one by one."""
         if isinstance(self.of(old), tuple):
             if not isinstance(new, Op) or new.callee not in CONTAINERS:
                 raise Diverging("a container of what differs from lane to lane is passed on")
@@ -200,7 +205,7 @@ class Batching:
         return new if to is None else writer.rule(fitted, new, Const(to))
 
     def _changed(self, writer: Writer, op: Op, flags: tuple[Which, ...], args: tuple[Operand, ...]) -> Operand:
-        """``a *= b``: what a * b is in each lane, is stored into it."""
+        """Emit ``a *= b``: the result of ``a * b`` in each lane is stored into a."""
         plain = not_in_place(op)
         found = self.lanewise(writer, plain, flags, args, {})
         store = Op(operator.setitem, (op.args[0], Const(...), plain), type=Type(type(None)), effect=op.effect, location=op.location)
@@ -208,7 +213,7 @@ class Batching:
         return args[0]
 
     def _computed(self, writer: Writer, op: Op, flags: tuple[Which, ...], args: tuple[Operand, ...], named: Mapping[str, Operand]) -> Operand:
-        """What the row of a callable gives, or one lane after the other."""
+        """Emit the batching row of a callable; if none applies, do one lane after the other."""
         row = _row(op.callee)
         if may_be_of_python(op.type) and is_of_python(op.callee):
             row = of_python(op.callee)
@@ -219,14 +224,14 @@ class Batching:
         return self.apart(writer, op, args, named)
 
     def _put_back(self, view: Op) -> bool:
-        """Is a part of an array only changed in place, and put where it was?"""
+        """Is view, a part of an array, only changed in place and stored where it was?"""
         match self.users.get(view):
             case [Op() as changed, Op(callee=operator.setitem, args=(array, index, stored))] if in_place(changed) and changed.args[0] is view:
                 return array is view.args[0] and index is view.args[1] and stored is view
         return False
 
     def _is_what(self, op: Op, function: Function) -> bool:
-        """Does the row of an op give what the op gives in each lane, lanes of it?"""
+        """Can the batching row of op, traced as function, return an array of the type and the shape that op has in all lanes?"""
         if not is_number(op.type):
             return True
         kind, dims = self.lanes_of(op)
@@ -241,7 +246,7 @@ class Batching:
         return True
 
     def _part(self, writer: Writer, op: Op, args: tuple[Operand, ...]) -> Operand | None:
-        """What is taken out of a container: the lanes of an item; None of an array."""
+        """Return an item that is taken out of a container, with its lanes; None if op takes no item, or takes it from an array."""
         if op.callee is not operator.getitem:
             return None
         of = op.args[0]
@@ -254,7 +259,7 @@ class Batching:
         return writer.op(operator.getitem, *args, type=made, dims=dims)
 
     def apart(self, writer: Writer, op: Op, args: tuple[Operand, ...], named: Mapping[str, Operand]) -> Operand:
-        """An op on one lane after the other, which gives numbers, or arrays of one shape."""
+        """Emit an op on one lane after the other; its results are numbers, or arrays of one shape."""
         kind, dims = self.lanes_of(op)
         if op.effect & Effect.WRITES or not all(isinstance(d, Const) and isinstance(d.value, int) for d in dims):
             raise Diverging(told(op, "is done lane by lane"))
@@ -265,7 +270,7 @@ class Batching:
         return writer.rule(shaped, made, Const(tuple([d.value for d in dims])))  # type: ignore[union-attr]
 
     def _form(self, operand: Operand) -> Any:
-        """How an operand is found in each lane."""
+        """Return how the value of operand in a single lane is found, in the form that ``lane_by_lane`` takes."""
         which = self.of(operand)
         if isinstance(which, tuple):
             return tuple(map(self._form, operand.args))  # type: ignore[union-attr]
@@ -302,7 +307,7 @@ class Batching:
         return Edge(self.blocks[old.block], tuple(args))
 
     def result(self, writer: Writer, value: Any) -> Operand:
-        """The leaves of the result, and its tree."""
+        """Emit the leaves of the result, for all lanes, and its tree."""
         leaves, tree = parts_of(value)
         if not all(isinstance(part, Const) or is_whole(part.type) for part in parts_of(leaves)):
             raise Diverging("of a part of what a function gives it is not known that it is no tree")
@@ -311,7 +316,7 @@ class Batching:
 
 
 def _type_of(operand: Any) -> Any:
-    """What is known of an operand, but for its value."""
+    """Return the type of operand; for a constant, the type without the value."""
     if not isinstance(operand, Const):
         return operand.type
     kind = STANDARD.of_value(operand.value)
@@ -319,11 +324,11 @@ def _type_of(operand: Any) -> Any:
 
 
 def _may_be(one: Operand, other: Operand) -> bool:
-    """Can two dims be the same?"""
+    """Can two dims be equal?"""
     sizes = [d.value for d in (one, other) if isinstance(d, Const) and isinstance(d.value, int)]
     return len(sizes) < 2 or sizes[0] == sizes[1]
 
 
 def _as(lanes: int, x: Any, dtype: str) -> Any:
-    """Lanes of this dtype."""
+    """Return lanes of this dtype."""
     return x if x.dtype.str == dtype else x.astype(dtype)

@@ -1,4 +1,4 @@
-"""Divergence: which values differ from lane to lane, and which blocks some lanes come to without the others."""
+"""Divergence: which values differ between lanes, and which blocks some lanes reach without the others."""
 
 import operator
 from collections.abc import Iterable
@@ -14,7 +14,9 @@ from hovis.transforms.rule_tracing import CONTAINERS
 
 
 def behind(function: Function, spreading: "Spreading") -> set[Block]:
-    """The blocks that some lanes may come to without the others; their params, and the arrays that they store into, differ from lane to lane."""
+    """Return the blocks that some lanes may reach without the others; their parameters, and the arrays that they store into, are marked as
+    differing between lanes.
+    """
     found: set[Block] = set()
     while True:
         parting = [b for b in function.blocks if isinstance(b.terminator, Branch) and any_of(spreading.of(b.terminator.cond))]
@@ -32,35 +34,35 @@ def behind(function: Function, spreading: "Spreading") -> set[Block]:
 
 
 class Diverging(TransformError):
-    """Lanes go different ways, or do what is done for one value at a time only."""
+    """Lanes take different paths, or do something that can be done only for one value at a time."""
 
 
 #: A value is the same in all lanes (False), differs (True), or is a container of such values.
 Which = bool | tuple[Any, ...]
 
-#: What gives a part of its first operand, which it shares.
+#: Callees that return a part of their first operand, with shared memory.
 _VIEWS: Final = frozenset({operator.getitem, getattr})
 _STORES: Final = frozenset({operator.setitem})
 
 
 class Spreading:
-    """Which values differ from lane to lane."""
+    """An analysis of which values differ between lanes."""
 
     def __init__(self, function: Function, params: Iterable[Param]) -> None:
         self.which: dict[Value, Which] = dict.fromkeys(params, True)
-        #: ops that make arrays which are stored into lane by lane
+        #: ops that create arrays which are stored into lane by lane
         self.own: set[Value] = set()
         self._blocks = function.blocks
         self._settle()
 
     def differ(self, values: Iterable[Value]) -> None:
-        """These do, too."""
+        """Mark these values as differing, and propagate that."""
         for value in values:
             self._set(value, True)
         self._settle()
 
     def stored(self, stores: Iterable[Op]) -> None:
-        """These are done by some lanes only."""
+        """Mark the arrays of these stores as differing, since only some lanes do the stores, and propagate that."""
         changed = [self._owned(op.args[0], op) for op in stores]
         if any(changed):
             self._settle()
@@ -77,7 +79,7 @@ class Spreading:
                         changed |= self._set(param, any_of(self.of(arg)))
 
     def of(self, operand: Any) -> Which:
-        """Does it differ?"""
+        """Whether operand differs between lanes; for a container, a tuple of answers for its items."""
         return self.which.get(operand, False) if isinstance(operand, Op | Param) else False
 
     def _set(self, value: Value, which: Which) -> bool:
@@ -97,7 +99,9 @@ class Spreading:
         return changed
 
     def _owned(self, array: Any, store: Op) -> bool:
-        """An array is stored into lane by lane."""
+        """Mark array, into which store stores lane by lane, as one array per lane; return whether that is new. Raise Diverging if all lanes
+        share it.
+        """
         while isinstance(array, Op) and (array.callee in _VIEWS or is_view(array)):
             array = array.args[0]
         if self.which.get(array):
@@ -109,12 +113,12 @@ class Spreading:
 
 
 def any_of(which: Which) -> bool:
-    """Does anything of it differ?"""
+    """Does anything in it differ between lanes?"""
     return any(map(any_of, which)) if isinstance(which, tuple) else which
 
 
 def writes_first_operand(op: Op) -> bool:
-    """Does it write into its first operand?"""
+    """Does op write into its first operand?"""
     if op.callee in _STORES:
         return True
     name = getattr(op.callee, "__name__", "")
@@ -122,7 +126,7 @@ def writes_first_operand(op: Op) -> bool:
 
 
 def told(op: Op, what: str) -> str:
-    """What stands against it, and where."""
+    """Return a message that says what prevents op, with its source location."""
     name = getattr(op.callee, "__name__", "a call of what is not known")
     lines = [] if op.location is None else [place(op.location), *quote(op.location)]
     return "\n".join([f"{name} {what}", *lines])

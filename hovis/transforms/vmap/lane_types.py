@@ -1,4 +1,4 @@
-"""Types of lanes: the array that holds what a value is in each lane, and what numbers it may be made of."""
+"""Types of lanes: the array that holds a value in all lanes, and the kinds of numbers that it may hold."""
 
 from typing import Any, Final
 
@@ -13,19 +13,19 @@ _DTYPES: Final[dict[type, str]] = {float: "float64", int: "int64", bool: "bool",
 
 
 def one_kind(kind: Union) -> Type | None:
-    """Of a number that may be Python's or NumPy's: which of both an array has, if it is the same."""
+    """Return the type of a number that may be Python's or NumPy's, if all of its types have one dtype in an array, else None."""
     members = [one for one in kind.members if isinstance(one, Type) and not isinstance(one, Array)]
     dtypes = {_DTYPES.get(one.cls, one.cls.__name__ if one.cls.__module__ == "numpy" else None) for one in members}
     return members[0] if len(members) == len(kind.members) and len(dtypes) == 1 and None not in dtypes else None
 
 
 def may_be_of_python(kind: Any) -> bool:
-    """May it be a number of Python's?"""
+    """May a value of this type be a Python number?"""
     return any(one in PYTHON for one in (kind.members if isinstance(kind, Union) else (kind,)))
 
 
 def form(value: Operand) -> Any:
-    """What is made of constants, to be compared."""
+    """Return a value that is built from constants as a key that can be compared; raise Diverging if it is built from anything else."""
     if isinstance(value, Const):
         return constant_key(value.value)
     if isinstance(value, Op) and value.effect == Effect.PURE and not value.kwargs:
@@ -34,7 +34,7 @@ def form(value: Operand) -> Any:
 
 
 def array_of(value: Param | Op, lanes: int) -> tuple[Array, tuple[Operand, ...]]:
-    """The type and the dims of the array of all lanes of a value."""
+    """Return the type and the dims of the array that holds a value in all lanes; raise Diverging if it is no number and no array."""
     kind = value.type
     if isinstance(kind, Union) and (one := one_kind(kind)) is not None:
         kind = one
@@ -48,7 +48,7 @@ def array_of(value: Param | Op, lanes: int) -> tuple[Array, tuple[Operand, ...]]
 
 
 def rank_of(operand: Any) -> int:
-    """How many axes it has."""
+    """Return the number of axes of operand; 0 if it is no array."""
     kind = STANDARD.of_value(operand.value) if isinstance(operand, Const) else operand.type
     return kind.rank if isinstance(kind, Array) else 0
 
@@ -58,10 +58,10 @@ def is_number(kind: Any) -> bool:
 
 
 def parts_of(value: Any) -> Any:
-    """What is in a tuple."""
+    """Return the items of a tuple."""
     return value.args if isinstance(value, Op) else tuple([Const(item) for item in value.value])
 
 
 def is_none(operand: Operand) -> bool:
-    """Is it known to be None?"""
+    """Is operand the constant None?"""
     return isinstance(operand, Const) and operand.value is None

@@ -1,10 +1,10 @@
-"""Lanes that go different ways: the blocks behind the first branch where they part, each done by the lanes that are there.
+"""Lanes that take different paths: each block behind the first divergent branch is executed under a mask of the lanes that reach it.
 
-Every such block has a mask of the lanes that wait for it, and every value that is used beyond its block is an array with what
-it is in each lane.  The blocks are done in an order in which lanes meet again: those of a loop one behind the other, and again
-while a lane waits for its head.  The lanes of a block that do not wait for it do what the first one of those that do does, so
-no lane computes, raises or warns of anything that it would not by itself; what comes out is kept for those that waited.
-Arrays that are stored into there are one object throughout: a store puts back what the others have at that place.
+Every such block has a mask of the lanes that wait for it (its active lanes), and every value that is used outside its block is an array of
+its values in all lanes.  The blocks are executed in an order in which lanes meet again: those of a loop one after another, and again
+while a lane waits for its header.  In a block, inactive lanes compute with the operands of the first active lane, therefore
+no lane computes, raises or warns of anything that does not happen in a lane alone; results are kept for the active lanes only.
+Arrays that are stored into there are the same object throughout: a store writes back the old elements of the inactive lanes.
 """
 
 from collections.abc import Iterable
@@ -44,33 +44,33 @@ from hovis.transforms.vmap.parted_blocks import Order, graph_of, ordered, used_b
 
 
 class Masked(Batching):
-    """The Function that is being written, where lanes part."""
+    """Writes the batched Function where lanes take different paths."""
 
     def __init__(self, function: Function, spreading: Spreading, lanes: int, mapped: list[Param], apart: set[Block], watched: bool) -> None:
         if function.blocks[0] in apart:
             raise Diverging("lanes part in a loop that the function begins with")
         super().__init__(function, spreading, lanes, mapped)
         self.parted = apart
-        #: the arrays that are stored into where lanes have parted, with what shows them, and those of them that are made there
+        #: the arrays that are stored into where lanes have parted, and views of them; ``made``: those of them that are created there
         self.memory: set[Value] = set()
         self.made: dict[Value, Operand] = {}
         stored_arrays(self)
         self.variables = Variables()
         self.waiting = {block: Variable(make_array("bool", 1), _absent, dims=(Const(lanes),)) for block in apart}
         self.held: dict[Value, Variable] = {}
-        #: in the block that is being written: the mask, whom each lane follows, and what has been asked for
+        #: in the block that is being written: the mask, the lane whose operands each lane uses, and the values known there
         self.mask: Operand = Const(None)
         self.follows: Operand = Const(None)
         self.local: dict[Value, Operand] | None = None
         self.results, self.tree = self._results()
         self.credit = Variable(Type(int), absent)
-        #: rounds may go by for nothing, for a while: what has been done can be done again
+        #: raise RunningAway if much work is wasted? Only if no parameter is stored into: then all work can be done again in another way
         self.watched = watched and not any(isinstance(value, Param) for value in self.memory)
 
-    # --------------------------------------------------------------------------------------------- what there is
+    # --------------------------------------------------------------------------------------------- values and results
 
     def _results(self) -> tuple[list[Variable], Any]:
-        """Variables for the leaves of the result, where some lanes return before others."""
+        """Return variables for the leaves of the result, as some lanes return before others, and its tree."""
         found: list[Variable] = []
         returned = [parts_of(block.terminator.value) for block in self.old.blocks if block in self.parted and isinstance(block.terminator, Return)]
         if not returned:
@@ -87,7 +87,7 @@ class Masked(Batching):
         return found, returned[0][1]
 
     def kind_of(self, value: Operand) -> tuple[Array, tuple[Operand, ...]]:
-        """The array of all lanes of a value, whose shape is known."""
+        """Return the type and the dims of the array that holds a value in all lanes; raise Diverging if its shape is unknown."""
         if isinstance(value, Const):
             known: Any = value.value
             value = Param(STANDARD.of_value(known), tuple(map(Const, getattr(known, "shape", ()))))
@@ -98,7 +98,7 @@ class Masked(Batching):
         return kind, dims
 
     def _variable(self, value: Value) -> Variable:
-        """Where a value is held beyond its block."""
+        """Return the variable that holds a value outside of its block."""
         found = self.held.get(value)
         if found is None:
             assert isinstance(value, Param | Op)
@@ -123,7 +123,7 @@ class Masked(Batching):
         make_room(self, start)
         self.variables.write(self.credit, start, Const(CREDIT))
         order = ordered(graph_of(self.old, self.parted, leading))
-        # all lanes come to the only block that returns, and nothing is left to be done then
+        # a single block that returns is reached by all lanes, and no work is left after it
         returning = [block for block in self.parted if isinstance(block.terminator, Return)]
         final = order.pop() if order[-1:] == returning else None
         end = self.sequence(order, start)
@@ -138,23 +138,23 @@ class Masked(Batching):
         return self.function
 
     def _ways(self, block: Block, start: Block) -> list[Block]:
-        """Where a block that all lanes come to leads, edge by edge."""
+        """Return the targets of a block that all lanes reach, one for each edge; ``start`` for a block where lanes part."""
         if isinstance(block.terminator, Branch) and self.of(block.terminator.cond):
             return [start]
         return [start if edge.block in self.parted else self.blocks[edge.block] for edge in edges(block.terminator)]
 
     def writer(self, block: Block) -> "Writer":
-        """What appends to a block, and knows where it goes on."""
+        """Return a writer that appends to a block, and follows it where inlined code continues in another block."""
         return Writer(self, block)
 
     def end(self, writer: Any, terminator: Any) -> None:
-        """A block is filled, and left by the edges of this."""
+        """End the writer's block with this terminator, and link its edges."""
         writer.block.terminator = terminator
         for edge in edges(terminator):
             self.variables.link(writer.block, edge)
 
     def go(self, writer: Any, block: Block) -> None:
-        """The end of a block: on to another."""
+        """End the writer's block with a jump to another block."""
         self.end(writer, Jump(Edge(block)))
 
     def _again(self, writer: Any, tree: Operand) -> Operand:
@@ -163,7 +163,7 @@ class Masked(Batching):
     # --------------------------------------------------------------------------------------------- all lanes together
 
     def leading(self, block: Block, start: Block) -> None:
-        """A block that all lanes come to, or none."""
+        """Write a block that all lanes reach, or none."""
         new = self.blocks[block]
         self.function.blocks.append(new)
         writer = self.writer(new)
@@ -199,10 +199,10 @@ class Masked(Batching):
         if value in self.used and value in self.new and not isinstance(self.of(value), tuple):
             self.variables.write(self._variable(value), writer.block, self.new[value])
 
-    # --------------------------------------------------------------------------------------------- some of them
+    # --------------------------------------------------------------------------------------------- under masks
 
     def sequence(self, order: Order, at: Block) -> Block:
-        """Blocks one behind the other; the block behind them."""
+        """Write these blocks and loops in order, from ``at`` on; return the block behind them."""
         for item in order:
             if isinstance(item, Block):
                 at = self.masked(item, at)
@@ -219,14 +219,16 @@ class Masked(Batching):
         return at
 
     def _choose(self, writer: Any, block: Block, there: Block, otherwise: Block) -> Block:
-        """Go there if a lane waits for a block."""
+        """Branch to ``there`` if a lane waits for block, else to ``otherwise``, which is returned."""
         cond = writer.rule(some, self.variables.value(self.waiting[block], writer.block))
         self.function.blocks.append(otherwise)
         self.end(writer, Branch(cond, Edge(there), Edge(otherwise)))
         return otherwise
 
     def masked(self, block: Block, at: Block, out: Block | None = None) -> Block:
-        """A block, if a lane waits for it; the block behind it.  If none does, out is where to go."""
+        """Write a block that is executed if a lane waits for it; return the block behind it. If no lane waits, execution continues at ``out``,
+        if that is given.
+        """
         run, after = Block(), Block()
         self.function.blocks.append(run)
         self.variables.ways[run], self.variables.ways[after] = 1, 1 if out is not None else 2
@@ -250,7 +252,7 @@ class Masked(Batching):
         return after
 
     def pay(self, writer: Any) -> None:
-        """A round more; it ends if too many have been for too few lanes."""
+        """Emit the accounting for one more iteration: RunningAway is raised if too many iterations were done for too few lanes."""
         arrays = any(isinstance(op.type, Array) and op.type.rank for block in self.parted for op in block.all_ops())
         left = writer.rule(paid, self.variables.value(self.credit, writer.block), self.mask, Const(OF_ARRAYS if arrays else OF_NUMBERS))
         self.variables.write(self.credit, writer.block, left)
@@ -262,7 +264,7 @@ class Masked(Batching):
         writer.block = after
 
     def last(self, block: Block, at: Block) -> Block:
-        """The block that no lane leaves but by returning: all wait for it that there are."""
+        """Write the block that returns and that all lanes wait for, without a mask; return the block behind it."""
         writer = self.writer(at)
         self.mask = self.follows = Const(None)
         self.body(writer, block)
@@ -270,7 +272,7 @@ class Masked(Batching):
         return writer.block
 
     def body(self, writer: Any, block: Block) -> None:
-        """What is done in a block."""
+        """Write the ops of a block."""
         self.local = {}
         for op in block.ops:
             if op.callee is drop or op.callee is keep:
@@ -282,14 +284,16 @@ class Masked(Batching):
                 self._hold(writer, op)
 
     def raised(self, writer: Any, old: Raise) -> None:
-        """A lane raises."""
+        """End the writer's block with the exception that a lane raises; raise Diverging if the exception differs between lanes."""
         if any_of(self.of(old.value)):
             raise Diverging("what is raised differs from lane to lane")
         self._ask(writer, [old.value])
         writer.block.terminator = Raise(self.value(old.value), old.again, old.location)
 
     def _ask(self, writer: Any, values: Iterable[Operand]) -> None:
-        """Operands from beyond the block, as they are for the lanes that are here."""
+        """Load the operands from other blocks, as they are for the active lanes: a lane that is not active gets the value of the lane that it
+        follows.
+        """
         assert self.local is not None
         for value in values:
             if isinstance(value, Const) or value in self.local:
@@ -303,7 +307,7 @@ class Masked(Batching):
             self.local[value] = writer.rule(of_active, found, self.follows) if follows else found
 
     def _hold(self, writer: Any, op: Op) -> None:
-        """What an op gives is kept for the lanes that are here."""
+        """Write the result of op into its variable, for the active lanes."""
         if op not in self.used or op in self.memory:
             return
         variable, value = self._variable(op), self.new[op]
@@ -312,10 +316,10 @@ class Masked(Batching):
         self.variables.write(variable, writer.block, value)
 
     def merged(self, writer: Any, variable: Variable, value: Operand, mask: Operand | None = None) -> Operand:
-        """A variable after some lanes were given a value."""
+        """Return the value of a variable after the lanes of mask (by default the active ones) were given value; the others keep what they had."""
         old, mask = self.variables.read(variable, writer.block), self.mask if mask is None else mask
         if not is_value(old) or is_none(mask):
-            # nobody looks at what the others have
+            # the values of the other lanes are never read
             same = isinstance(value, Const) or rank_of(value) < rank_of(variable)
             if same:
                 value = writer.rule(own, Const(self.lanes), value, Const(str(variable.type.dtype)))  # type: ignore[attr-defined]
@@ -325,7 +329,7 @@ class Masked(Batching):
         return merged
 
     def leave(self, writer: Any, old: Any) -> None:
-        """The end of a block: the lanes that are here wait for others."""
+        """Write the end of a block: the active lanes wait for the target blocks, or return."""
         if self.local is not None:
             values = [old.cond] if isinstance(old, Branch) else []
             self._ask(writer, [*values, *[arg for edge in edges(old) for arg in edge.args]])
@@ -346,13 +350,13 @@ class Masked(Batching):
                 raise Diverging("lanes part where something may be caught")
 
     def reach(self, writer: Any, edge: Edge, mask: Operand) -> None:
-        """The lanes of a mask wait for a block, and have values for its params."""
+        """Let the lanes of a mask wait for the target of edge, and set its parameters for them."""
         new = []
         for param, arg in zip(edge.block.params, edge.args, strict=True):
             variable = self._variable(param)
             self._check_kind(arg, variable)
             new.append((variable, self.merged(writer, variable, self.value(arg), mask)))
-        # all at once: they may be given each other
+        # parallel assignment: the arguments may be other parameters of the block
         for variable, value in new:
             self.variables.write(variable, writer.block, value)
         waiting = self.waiting[edge.block]
@@ -370,7 +374,7 @@ class Masked(Batching):
 
 
 class Writer(rule_tracing.Writer):
-    """Appends to a block; what is assigned in front of a rule with ways of its own is so behind it."""
+    """Appends to a block; variables that are assigned before an inlined rule with blocks of its own are also assigned behind it."""
 
     def __init__(self, masked: Masked, block: Block) -> None:
         super().__init__(masked.function, block)
@@ -385,7 +389,7 @@ class Writer(rule_tracing.Writer):
 
 
 def _absent(variable: Variable, block: Block) -> Operand:
-    """Where no lane has a value."""
+    """Emit the value of a variable where no lane has assigned one: zeros, if its shape is known."""
     kind = variable.type
     sizes = tuple([d.value for d in variable.dims or () if isinstance(getattr(d, "value", None), int)])
     if not isinstance(kind, Array) or len(sizes) != kind.rank:

@@ -1,4 +1,4 @@
-"""Arrays that are stored into where lanes have parted: one object throughout, of which the lanes that are here change their part."""
+"""Arrays that are stored into where lanes have parted: one array object throughout, in which the active lanes change their part."""
 
 import operator
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def stored_arrays(masked: "Masked") -> None:
-    """Which arrays are stored into; each has to be the only one that the places may mean which show it."""
+    """Collect the arrays that are stored into where lanes have parted; raise Diverging if a store may mean one of several arrays, or a view is
+    used beyond its block.
+    """
     home: dict[Any, Block] = {value: block for block in masked.old.blocks for value in (*block.params, *block.all_ops())}
     stores = [op for block in masked.parted for op in block.all_ops() if op.effect & Effect.WRITES or writes_first_operand(op)]
     if any(not writes_first_operand(op) for op in stores):
@@ -41,7 +43,7 @@ def stored_arrays(masked: "Masked") -> None:
 
 
 def make_room(masked: "Masked", start: Block) -> None:
-    """Room for the arrays that are made where lanes have parted."""
+    """Emit arrays of zeros, as the memory for the arrays that are made where lanes have parted."""
     writer = masked.writer(start)
     for value in masked.made:
         assert isinstance(value, Op | Param)
@@ -50,7 +52,7 @@ def make_room(masked: "Masked", start: Block) -> None:
 
 
 def with_memory(masked: "Masked", writer: Any, op: Op) -> None:
-    """An op, which may show or change arrays that are stored into, or look at them."""
+    """Emit an op that may show, change or read arrays which are stored into."""
     assert masked.local is not None
     shown = [v for v in op.operands() if isinstance(v, Op | Param) and v in masked.memory]
     if is_none(masked.follows) or not (shown or op in masked.made):
@@ -72,7 +74,7 @@ def with_memory(masked: "Masked", writer: Any, op: Op) -> None:
 
 
 def _store(masked: "Masked", writer: Any, op: Op) -> None:
-    """A store by the lanes that are here."""
+    """Emit a store by the active lanes."""
     assert masked.local is not None
     writer.location = op.location
     array = masked.local[op.args[0]]  # type: ignore[index]

@@ -1,4 +1,4 @@
-"""Blocks where lanes have parted: the order in which they are done, and what is used beyond them."""
+"""Blocks where lanes have parted: the order in which they are executed, and the values used outside their blocks."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,12 +10,14 @@ from hovis.ir.model import Block, Function, Return, Value, edges
 from hovis.transforms.vmap.divergence import Diverging
 from hovis.transforms.vmap.lane_types import parts_of
 
-#: Blocks in order, and loops: the head, and what is in it.
+#: A list of blocks, and of loops as pairs of the header and the blocks of the loop in order.
 Order = list[Any]
 
 
 def ordered(graph: Any) -> Order:
-    """Blocks in an order in which none is done before those that lead to it, but for heads of loops."""
+    """Return the blocks in topological order, with each loop as a pair of its header and its blocks in order; raise Diverging if a loop has
+    several entries.
+    """
     found: Order = []
     whole = nx.condensation(graph)
     for at in nx.lexicographical_topological_sort(whole, key=lambda n: min(graph.nodes[b]["at"] for b in whole.nodes[n]["members"])):
@@ -37,7 +39,9 @@ def ordered(graph: Any) -> Order:
 
 
 def graph_of(function: Function, parted: set[Block], leading: Iterable[Block]) -> Any:
-    """The parted blocks, with their place in the function, and which of them are entered from those that all lanes come to."""
+    """Return the graph of the parted blocks, with their position in the function, and whether they are entered from a block that all lanes
+    reach.
+    """
     graph: Any = nx.DiGraph()
     entered = {edge.block for block in leading for edge in edges(block.terminator)}
     for at, block in enumerate(function.blocks):
@@ -48,7 +52,7 @@ def graph_of(function: Function, parted: set[Block], leading: Iterable[Block]) -
 
 
 def used_beyond(function: Function) -> set[Value]:
-    """The values that are used in other blocks than their own."""
+    """Return the values that are used in blocks other than their own."""
     home: dict[Any, Block] = {value: block for block in function.blocks for value in (*block.params, *block.all_ops())}
     found: set[Any] = set()
     for block in function.blocks:

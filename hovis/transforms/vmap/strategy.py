@@ -1,4 +1,4 @@
-"""Functions of many values at once: how their lanes go, together, apart, or not at all."""
+"""Vectorization of a Function: decides whether its lanes are executed together, under masks, or not at all."""
 
 import operator
 from collections.abc import Sequence
@@ -18,15 +18,16 @@ from hovis.transforms.vmap.masked_control_flow import Masked
 
 _HARMLESS = Effect.READS | Effect.RAISES
 _NOTICED: Final = (print, input, open)
-#: What has effects that nobody sees once a lane is through.
+#: Callees whose effects can't be observed after a lane has finished.
 _UNSEEN: Final = frozenset({drop, keep, enter_handler, leave_handler})
 
 
 def batch(function: Function, places: list[int], lanes: int, *mapped: bool, watched: bool = False) -> Function:
-    """function for lanes values of the params at those of these places that are mapped.
+    """Return a Function that does what function does, for ``lanes`` values of the parameters at those of these places that are mapped.
 
-    Each of these has another param, behind the others, for an array of its values; it gives the leaves of what function
-    gives, lanes each, and their tree; None if the lanes part.  watched: it raises RunningAway where few lanes go on for long.
+    Each of the mapped parameters gets an additional param, after the others, for the array of its values.  The new Function returns the leaves of
+    function's result, each an array of lanes, and their tree; or None if the lanes can't be executed together.  watched: it raises RunningAway
+    if many iterations are executed for few lanes.
     """
     unknown = [op for one in callees(function) for op in one.ops() if _may_do_more(op)]
     for op in unknown:
@@ -48,19 +49,21 @@ def batch(function: Function, places: list[int], lanes: int, *mapped: bool, watc
 
 
 def _may_do_more(op: Op) -> bool:
-    """May it do more than compute, as far as tracing can tell?"""
+    """May op do more than compute, as far as tracing can tell?"""
     if op.callee in _UNSEEN or isinstance(op.callee, Function):
         return False
     return bool(op.effect & ~(_HARMLESS | Effect.WRITES)) and not is_of_numbers(op)
 
 
 def _is_noticed(op: Op) -> bool:
-    """Does somebody outside of the program notice it?"""
+    """Does op have an effect that is visible outside of the program?"""
     return bool(op.effect & Effect.IO) or any(op.callee is one for one in _NOTICED)
 
 
 def stores_into_what_is_shared(function: Function, mapped: list[Param]) -> bool:
-    """May it store into an array that was there before, and is the same one in all lanes?  Each lane sees what those before it did."""
+    """May function store into an array that existed before and is the same in all lanes? If so, each lane sees the stores of the lanes before
+    it.
+    """
     stores = [op for op in function.ops() if op.effect & Effect.WRITES and op.callee not in _UNSEEN and op.args]
     if not stores:
         return False
@@ -74,25 +77,27 @@ def stores_into_what_is_shared(function: Function, mapped: list[Param]) -> bool:
 
 
 def changes_nothing(function: Function) -> bool:
-    """Is a function that has raised as if it had not been called?"""
+    """If function raises, is everything as if it had not been called?"""
     effects = [op.effect for one in callees(function) for op in one.ops() if op.callee not in _UNSEEN and not isinstance(op.callee, Function)]
     return not any(effect & ~(_HARMLESS | Effect.WRITES) for effect in effects) and not any(stores_into_what_is_shared(one, []) for one in callees(function))
 
 
 def _may_be_found(op: Op) -> bool:
-    """May what it gives have been there before, though it is no view of its operand?"""
+    """May the result of op have existed before, although op is no view of its operand?"""
     return isinstance(op.callee, Function | Op | Param) or (op.callee in (getattr, operator.getitem) and not is_array(op.args[0]))
 
 
 def no_lanes(function: Function, places: list[int], mapped: Sequence[bool]) -> Function:
-    """What stands for a Function whose lanes do not go together: it gives None."""
+    """Return the placeholder for a Function whose lanes can't be executed together: a Function that returns None."""
     params = [function.params[k] for k, flag in zip(places, mapped, strict=True) if flag]
     entry = Block(tuple(Param(p.type, p.dims, p.name) for p in (*function.params, *params)), [], Return(Const(None)))
     return Function(function.name, [entry], function.location)
 
 
 def nothing(function: Function, params: list[Param]) -> Function:
-    """For no lanes: arrays of none of what function gives."""
+    """Return the Function for no lanes: it returns empty arrays with the shapes and dtypes of function's results. Raise TransformError if these
+    are unknown.
+    """
     entry = Block(tuple(Param(p.type, p.dims, p.name) for p in (*function.params, *params)))
     made = Function(function.name, [entry], function.location)
     writer = Writer(made, entry)
@@ -111,12 +116,12 @@ def nothing(function: Function, params: list[Param]) -> Function:
 
 
 def _again(writer: Writer, value: Operand) -> Operand:
-    """The same, made once more."""
+    """Emit a copy of value and of the ops that it is made of."""
     return writer.op(value.callee, *[_again(writer, arg) for arg in value.args], type=value.type) if isinstance(value, Op) else value
 
 
 def _likes(value: Operand) -> list[Any]:
-    """The shape and the dtype of a value, in each way that it can be."""
+    """Return the shape and the dtype of a value, for each type that it may have; raise TransformError if its shape is unknown."""
     if isinstance(value, Const):
         return [like(value.value)]
     assert isinstance(value, Param | Op)

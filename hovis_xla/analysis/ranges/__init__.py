@@ -1,4 +1,4 @@
-"""What the integers of a Function can be: intervals, their arithmetic, and what tests, types and loops say of them."""
+"""Integer range analysis of Functions: intervals, their arithmetic, and facts from tests, types and loops."""
 
 from hovis.base import own_code
 

@@ -1,6 +1,6 @@
-"""Bounds of what loops only add to, by how often they can go round: of counters and of sums.
+"""Bounds of counters and sums (values that loops only add to), from the number of iterations that are possible.
 
-``trip_counts`` estimates; this is proven: a step may be any interval on one side of zero, and the counter has room for it.
+Unlike the estimates of ``trip_counts``, these bounds are proven. A step may be any interval on one side of zero, if the sum fits in 64 bits.
 """
 
 from collections.abc import Iterable
@@ -16,12 +16,12 @@ from hovis_xla.analysis.ranges.intervals import ADDS, SUBTRACTS, Interval, withi
 if TYPE_CHECKING:
     from hovis_xla.analysis.ranges.integer_ranges import Ranges
 
-#: No call does one operation more often than this: at ten a nanosecond it would run for weeks.
+#: No call executes one operation more often than this: at ten per nanosecond it would run for weeks.
 MOST_STEPS: Final = 2**54
 
 
 def bounded_sums(r: "Ranges", values: Iterable[Op | Param]) -> dict[Op | Param, Interval]:
-    """The bounds of what is only added to: by so much at most, and no more often than its loops go round."""
+    """Compute the bounds of values that are only added to, from the size of the steps and from how often their loops can execute them."""
     values = [v for v in values if v in r.whole]
     found: dict[Op | Param, Interval] = {}
     for members in map(set, components(values, lambda v: _sources(r, v))):
@@ -33,7 +33,7 @@ def bounded_sums(r: "Ranges", values: Iterable[Op | Param]) -> dict[Op | Param, 
 
 
 def _sources(r: "Ranges", value: Op | Param) -> list[Any]:
-    """The values that one is made of."""
+    """Return the values that ``value`` is computed from."""
     if isinstance(value, Op):
         return [a for a in value.args if a in r.home] if all(isinstance(a, Op | Param | Const) for a in value.args) else []
     k = r.home[value].params.index(value)
@@ -65,7 +65,7 @@ def _bounds(r: "Ranges", members: set[Op | Param]) -> Interval | None:
 
 
 def _change(r: "Ranges", op: Op, members: set[Op | Param]) -> Interval | None:
-    """What an operation adds to the member that it is given."""
+    """Return the interval that an operation adds to the member that it is given; None if it does anything else."""
     if len(op.args) != 2 or op.callee not in ADDS | SUBTRACTS:
         return None
     x, y = op.args
@@ -78,7 +78,7 @@ def _change(r: "Ranges", op: Op, members: set[Op | Param]) -> Interval | None:
 
 
 def _executions(r: "Ranges", block: Block) -> int:
-    """How often a block can be come to in one call of the function."""
+    """Return an upper bound of how often a block is executed in one call of the function."""
     region, found = r.top, 1
     while block in region.loops:
         region = region.loops[block]
@@ -87,7 +87,7 @@ def _executions(r: "Ranges", block: Block) -> int:
 
 
 def _rounds(r: "Ranges", region: Region) -> int:
-    """How often a loop goes round, each time that it is entered."""
+    """Return an upper bound of the trip count of a loop, each time that it is entered."""
     if region not in r.rounds:
         head = region.heads[0]
         backs = [e for b in region.blocks for e in successors(b) if e.block is head]
@@ -112,7 +112,7 @@ def _steps(r: "Ranges", value: Operand, param: Param, sign: int) -> bool:
 
 
 def _origin(r: "Ranges", value: Operand) -> Operand:
-    """The value that a parameter stands for, if only one edge brings one."""
+    """Replace a parameter by the value that it stands for, if only one edge leads to its block."""
     while isinstance(value, Param) and value in r.home and r.home[value] is not r.entry and len(r.edges[r.home[value]]) == 1:
         value = r.edges[r.home[value]][0][1].args[r.home[value].params.index(value)]
     return value

@@ -1,4 +1,4 @@
-"""Tests that are passed on every way to a block, and the values that they say something of."""
+"""Tests that dominate a block, and the values that they constrain."""
 
 import bisect
 import operator
@@ -10,15 +10,15 @@ from hovis.ir.analysis.control_flow import Dominators
 from hovis.ir.model import Block, Op, Operand, Param
 from hovis_xla.analysis.ranges.intervals import COMPARISONS
 
-#: So many tests of a value are looked at, the nearest to the place that is asked about.
+#: At most this many tests of a value are used, the nearest ones that dominate the block.
 LOOKED_BACK: Final = 64
 
-#: What passes a truth on, and what joins two.
+#: Calls that convert, negate or combine truth values.
 _OF_TRUTHS: Final[frozenset[Any]] = frozenset({bool, operator.truth, operator.not_, operator.and_, operator.or_})
 
 
 def compared(cond: Operand) -> set[Op | Param]:
-    """The values of which the outcome of a test may say something (see ``Ranges._holds``)."""
+    """Return the values that the outcome of a test may constrain (see ``Ranges._holds``)."""
     found: set[Operand] = set()
     todo = [cond]
     while todo:
@@ -37,7 +37,7 @@ def compared(cond: Operand) -> set[Op | Param]:
 
 
 class Tests:
-    """The blocks behind the tests of one value, in the order of the tree of dominators, and for each the next one above it."""
+    """The blocks behind the tests of one value, in preorder of the dominator tree, and for each the nearest one that dominates it."""
 
     __slots__ = ("_above", "_blocks", "_dominators", "_entered")
 
@@ -50,13 +50,13 @@ class Tests:
             self._above.append(self._next(k - 1, block))
 
     def _next(self, k: int, block: Block) -> int:
-        """Of one of them, and those above it, the first that dominates a block."""
+        """Return the index of the first block, from ``k`` up the dominator tree, that dominates ``block``; negative if there is none."""
         while k >= 0 and not self._dominators.dominates(self._blocks[k], block):
             k = self._above[k]
         return k
 
     def above(self, block: Block) -> Iterator[Block]:
-        """Those that are passed on every way to a block, the nearest first; no more than are worth it."""
+        """Yield the blocks behind tests that dominate ``block``, the nearest first, at most LOOKED_BACK of them."""
         k = self._next(bisect.bisect_right(self._entered, self._dominators.entered(block)) - 1, block)
         for _ in range(LOOKED_BACK):
             if k < 0:

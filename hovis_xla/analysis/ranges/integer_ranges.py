@@ -1,10 +1,10 @@
-"""What the integers of a Function can be, at each place: closed intervals.
+"""Integer range analysis: a closed interval for each integer of a Function, at each place.
 
-They come from constants, from dtypes, from the comparisons that a path has passed, and from loops: a counter stays within
-what its loop asks for, and what a loop only adds to grows no faster than the loop can run.  What is proven here needs no
-check at run time: that a sum has room in 64 bits, that an index is in range, that a remainder has the sign of its divisor.
+The intervals come from constants, from dtypes, from the comparisons that a path has passed, and from loops: a counter stays within
+the bounds that its loop tests, and a value that a loop only adds to grows no faster than the loop can run.  Facts that are proven here need no
+check at run time: that a sum fits in 64 bits, that an index is in range, that a remainder has the sign of its divisor.
 
-An operation whose result has no room in 64 bits gives up (``bailout``), so behind it the result *is* within 64 bits.
+If the result of an operation does not fit in 64 bits, the program gives up (``bailout``); after the operation, the result *is* within 64 bits.
 """
 
 import bisect
@@ -29,31 +29,31 @@ from hovis_xla.analysis.ranges.bounded_sums import bounded_sums
 from hovis_xla.analysis.ranges.dominating_tests import Tests, compared
 from hovis_xla.analysis.ranges.intervals import ADDS, COMPARISONS, RESULTS, SUBTRACTS, Interval, join, meet, within
 
-#: What Python's integers have room for in compiled code.
+#: The interval of Python's integers in compiled code.
 INT64: Final[Interval] = (-(2**63), 2**63 - 1)
 
-#: What ints that are passed are taken to be, where it helps; a call with others has a program of its own.
+#: The interval that int arguments are assumed to be in, where that helps; calls with larger ints use another program.
 SMALL: Final[Interval] = (-(2**32), 2**32)
 
-#: Rounds in which a parameter may change before its bounds are widened, and rounds of narrowing after that.
+#: Iterations in which a parameter may change before its bounds are widened, and iterations of narrowing after the fixpoint.
 PATIENCE: Final = 3
 NARROWINGS: Final = 2
 
-#: So many times after that the bounds are the program's own constants; they may be many.
+#: Number of iterations after PATIENCE that widen to the program's own constants, of which there may be many.
 TRIED: Final = 8
 
-#: Rounds of one loop; a function that takes more is left without ranges.
+#: Maximum number of iterations over one outermost loop; a function that takes more is left without ranges.
 ROUNDS: Final = 60
 
-#: What may need more bits than its operands have.
+#: Callees whose result may need more bits than their operands have.
 GROWING: Final = frozenset({*ADDS, *SUBTRACTS, operator.mul, operator.imul, operator.lshift, operator.ilshift, operator.neg, operator.pow, operator.ipow})
 
-#: Bounds that are tried before none: what fits a machine word of each size.
+#: Bounds that widening tries first: the limits of machine words of each size.
 _STOPS: Final = sorted({s for k in (0, 1, 8, 16, 31, 32, 47, 53, 62, 63) for s in (2**k - 1, -(2**k))})
 
 
 def limits(kind: AbstractValue) -> Interval | None:
-    """What an integer of this type can be; None: it is no integer."""
+    """Return the interval of all integers of a type, or None if it is no integer type."""
     if isinstance(kind, Const):
         return limits_of(kind.value)
     if isinstance(kind, Union):
@@ -76,22 +76,22 @@ def _limits_of_class(cls: type) -> Interval | None:
 
 
 def limits_of(value: object) -> Interval | None:
-    """The interval of a known integer."""
+    """Return the interval of a known integer, or None for any other value."""
     return (int(value), int(value)) if isinstance(value, int | np.integer | np.bool_) else None
 
 
 def _wraps(kind: AbstractValue) -> bool:
-    """May the value be one of NumPy's, whose arithmetic wraps around?"""
+    """May the value be a NumPy integer, whose arithmetic wraps around?"""
     return kind not in (Type(int), Type(bool))
 
 
 def grows(op: Op) -> bool:
-    """Is it an int of Python's that may need more bits than its operands have?"""
+    """Is the result a Python int that may need more bits than its operands have?"""
     return op.type == Type(int) and op.callee in GROWING
 
 
 def _unusual(rule: Any, right: Interval | None) -> bool:
-    """May the right operand be one for which NumPy gives something that is no quotient, remainder or shift?"""
+    """May the right operand be one for which the result of NumPy is not the quotient, remainder or shift?"""
     assert right is not None
     if rule in (intervals.floordiv, intervals.mod):
         return right[0] <= 0 <= right[1]
@@ -99,7 +99,7 @@ def _unusual(rule: Any, right: Interval | None) -> bool:
 
 
 class Ranges:
-    """The intervals of one Function.  ``given``: what is known of its parameters; ``caps``: what others are taken for."""
+    """The intervals of one Function. ``given``: known intervals of its parameters; ``caps``: intervals that other values are assumed to be in."""
 
     def __init__(self, function: Function, given: Sequence[Interval | None] = (), caps: Mapping[Op | Param, Interval] = MappingProxyType({})) -> None:
         self.order = reachable(function)
@@ -111,7 +111,7 @@ class Ranges:
         self.home: dict[Op | Param, Block] = {}
         for block in self.order:
             self.home.update(dict.fromkeys([*block.params, *block.all_ops()], block))
-        #: what integers can be by their types, and the integers that each block computes
+        #: the interval of each integer by its type; below, the integers that each block computes
         self.whole = {value: found for value in self.home if (found := limits(value.type)) is not None}
         self.integers = {b: [(op, self.whole[op]) for op in b.all_ops() if op in self.whole] for b in self.order}
         self.dominators = Dominators(function)
@@ -119,9 +119,9 @@ class Ranges:
         self.top = regions(function)
         self.base: dict[Op | Param, Interval] = {}
         self.caps: dict[Op | Param, Interval] = dict(caps)
-        #: how often loops go round
+        #: upper bounds of the trip counts of loops
         self.rounds: dict[Region, int] = {}
-        #: the blocks that the solving has come to
+        #: the blocks that the solver has reached
         self.reached: set[Block] = set()
         self.asked = self._asked()
         self.stops = self._stops()
@@ -136,13 +136,13 @@ class Ranges:
 
     @functools.cached_property
     def heads(self) -> dict[Block, Region]:
-        """The loops that are entered at one place, by that."""
+        """Loops with a single header, by that header."""
         return {region.heads[0]: region for region in all_loops(self.top) if len(region.heads) == 1}
 
-    # --------------------------------------------------------------------------------------------- asking
+    # --------------------------------------------------------------------------------------------- queries
 
     def at(self, value: Operand, block: Block, asked: Operand | None = None) -> Interval | None:
-        """What an integer can be in a block, where a question is answered by yes; None, if it is no integer."""
+        """Return the interval of an integer in a block, where the condition ``asked`` holds, if one is given; None if the value is no integer."""
         if isinstance(value, Const):
             return limits_of(value.value)
         if not isinstance(value, Op | Param):
@@ -156,7 +156,7 @@ class Ranges:
         return found if asked is None else self._holds(asked, True, value, found)
 
     def of(self, op: Op, block: Block | None = None) -> Interval | None:
-        """What an operation gives (in a block) before it is asked whether there is room for it; None: anything."""
+        """Return the interval of the result of an op (in a block) before it is restricted to 64 bits; None if it may be anything."""
         rule = RESULTS.get(op.callee) if isinstance(op.callee, type) or callable(op.callee) else None
         if rule is None or op.kwargs:
             return None
@@ -171,12 +171,12 @@ class Ranges:
             return None
 
     def has_room(self, op: Op, block: Block | None = None) -> bool:
-        """Is the result certainly what it would be with any number of bits (64 of Python's ints, NumPy's have their own), were it in a block?"""
+        """Does the exact result certainly fit in 64 bits (for NumPy's integers: in their own width), if the op is evaluated in ``block``?"""
         found = self.of(op, block)
         return found is not None and within(meet(found, self.caps.get(op, found)), self.whole.get(op, INT64))
 
     def unproven(self) -> int:
-        """How many operations on Python's integers may be past 64 bits."""
+        """Count the operations on Python ints whose result may exceed 64 bits."""
         return sum(1 for op in self.home if isinstance(op, Op) and grows(op) and not self.has_room(op))
 
     # --------------------------------------------------------------------------------------------- facts
@@ -186,7 +186,7 @@ class Ranges:
         return self.whole.get(value) if found is None else found
 
     def _asked(self) -> "dict[Op | Param, Tests]":
-        """The values that some branch compares, each with the blocks that nothing but one way out of such a branch leads to."""
+        """Find the values that some branch compares, each with the blocks that are entered only by an edge of such a branch."""
         found: dict[Op | Param, list[Block]] = {}
         for block in self.order:
             if isinstance(block.terminator, Branch):
@@ -196,7 +196,7 @@ class Ranges:
         return {value: Tests(blocks, self.dominators) for value, blocks in found.items()}
 
     def _said(self, block: Block, edge: Edge, value: Op | Param, found: Interval) -> Interval:
-        """What taking an edge says of a value."""
+        """Narrow the interval ``found`` of a value by the condition under which an edge is taken."""
         end = block.terminator
         if not isinstance(end, Branch) or end.true.block is end.false.block:
             return found
@@ -235,7 +235,7 @@ class Ranges:
         return found
 
     def _seen(self, other: Operand) -> Interval | None:
-        """What a value is compared with: a constant, or what is known of it everywhere."""
+        """Return the interval of the other side of a comparison: of a constant, or what is known of a value everywhere."""
         return self._base(other) if isinstance(other, Op | Param) else limits_of(other.value) if isinstance(other, Const) else None
 
     # --------------------------------------------------------------------------------------------- solving
@@ -250,7 +250,9 @@ class Ranges:
         return sorted(found)
 
     def _solve(self) -> None:
-        """Nothing leads back to what is in front of a loop: that is known by the time that the loop is gone through, until nothing changes."""
+        """Compute the fixpoint, one outermost loop (or other block) after the other. No edge leads back to blocks in front of a loop, which are
+        therefore solved before it.
+        """
         self.base, self.rounds = {}, {}
         self.reached = {self.entry}
         for blocks in self._units.values():
@@ -261,7 +263,7 @@ class Ranges:
 
     @functools.cached_property
     def _units(self) -> dict[object, list[Block]]:
-        """The blocks of the outermost loops, and the others one by one, each behind what leads to it."""
+        """The blocks of each outermost loop, and each other block alone, in an order that puts predecessors first."""
         found: dict[object, list[Block]] = {}
         for block in self.order:
             found.setdefault(self.top.unit(block), []).append(block)
@@ -269,13 +271,15 @@ class Ranges:
 
     @contextlib.contextmanager
     def supposing(self, region: Region, caps: Mapping[Op | Param, Interval]) -> Iterator[None]:
-        """Meanwhile some integers of a loop are within these; behind its outermost loop all is as it was."""
+        """Context in which some integers of a loop are within ``caps``. Only the outermost loop around them is solved again; everything is
+        restored at the end.
+        """
         blocks = self._units[self.top.unit(region.heads[0])]
         values: list[Any] = [v for b in blocks for v in (*b.params, *b.all_ops())]
         before = [{v: held[v] for v in values if v in held} for held in (self.base, self.caps)]
         self.rounds, rounds = {}, self.rounds
         try:
-            if self.base:  # else it was too much to find out
+            if self.base:  # otherwise, the analysis was abandoned
                 self._solve_again(blocks, values, caps)
                 self._solve_again(blocks, values, bounded_sums(self, values))
             yield
@@ -286,7 +290,7 @@ class Ranges:
                 held.update(kept)
 
     def _solve_again(self, blocks: list[Block], values: list[Op | Param], caps: Mapping[Op | Param, Interval]) -> None:
-        """Within an outermost loop, with what is known in front of it."""
+        """Solve the blocks of an outermost loop again, with what is known in front of it."""
         if caps:
             self.caps.update(caps)
             _forget(self.base, values)
@@ -306,9 +310,9 @@ class Ranges:
                 self._ops(block)
 
     def _settle(self, blocks: list[Block]) -> bool:
-        """Go through these until nothing changes; False, if that takes too many rounds."""
+        """Iterate over the blocks until nothing changes; return False if that takes too many iterations."""
         visits = dict.fromkeys(blocks, 0)
-        #: how often anything has changed, in all and before a block was last looked at: then it need not be looked at again
+        #: number of changes, in total and when each block was last visited; if they are equal, the block need not be visited again
         changes, looked = 0, dict.fromkeys(blocks, -1)
         for _ in range(ROUNDS):
             begun = changes
@@ -326,7 +330,7 @@ class Ranges:
         return False
 
     def _params(self, block: Block, visit: int) -> bool:
-        """Join what the edges bring.  visit 0: narrow."""
+        """Join what the edges bring to the parameters of a block, and return whether anything has changed. ``visit`` 0: narrow."""
         changed = False
         for k, param in enumerate(block.params):
             whole = self.whole.get(param)
@@ -336,7 +340,7 @@ class Ranges:
             for before, edge in self.edges[block]:
                 if before in self.reached:
                     brought = self._brought(before, edge, k)
-                    # bottom: the value before has not been come to
+                    # None is bottom: the argument has not been computed yet
                     found = brought if found is None else found if brought is None else join(found, brought)
             if found is None:
                 continue
@@ -377,7 +381,7 @@ class Ranges:
 
 
 def _widened(old: Interval, new: Interval, stops: Sequence[int]) -> Interval:
-    """The next bounds that are tried for what has grown."""
+    """Return the next wider bounds to try for an interval that has grown."""
     low, high = new
     if low < old[0]:
         k = bisect.bisect_right(stops, low) - 1

@@ -1,6 +1,6 @@
-"""Arithmetic of closed intervals of integers: what the result of an operation can be, given what its operands can be.
+"""Arithmetic of closed intervals of integers: the possible results of an operation, given the intervals of its operands.
 
-Exact integers, as Python's: whether the result has room in 64 bits is for others to ask.
+Integers are exact, as in Python; whether a result fits in 64 bits is tested elsewhere.
 """
 
 import builtins
@@ -10,14 +10,14 @@ from typing import Any, Final
 
 from hovis.ir import operations
 
-#: From the least to the greatest, both included.
+#: The least and the greatest integer, both included.
 Interval = tuple[int, int]
 
-#: What adds, and what takes away.
+#: Callees that add, and callees that subtract.
 ADDS: Final = frozenset({operator.add, operator.iadd})
 SUBTRACTS: Final = frozenset({operator.sub, operator.isub})
 
-#: Shifts by more, and powers beyond this many bits, are not worth a bound.
+#: No bound is computed for shifts by more bits than this, or for powers with more bits.
 _BITS: Final = 256
 
 
@@ -26,13 +26,13 @@ def join(a: Interval, b: Interval) -> Interval:
 
 
 def meet(a: Interval, b: Interval) -> Interval:
-    """What both allow; where that is nothing, the place is never come to, and anything will do."""
+    """Return the intersection. If it is empty, the place is unreachable, and any interval is correct."""
     low, high = max(a[0], b[0]), min(a[1], b[1])
     return (low, high) if low <= high else (low, low)
 
 
 def within(a: Interval, b: Interval) -> bool:
-    """Is all of a in b?"""
+    """Is the interval ``a`` contained in ``b``?"""
     return b[0] <= a[0] and a[1] <= b[1]
 
 
@@ -54,7 +54,7 @@ def mul(x: Interval, y: Interval) -> Interval:
 
 
 def floordiv(x: Interval, y: Interval) -> Interval:
-    """The quotient; a zero divisor raises."""
+    """Return the interval of the quotient; a zero divisor raises."""
     if y[0] >= 0 or y[1] <= 0:
         nonzero = (max(1, y[0]), max(1, y[1])) if y[0] >= 0 else (min(-1, y[0]), min(-1, y[1]))
         return _corners(operator.floordiv, x, nonzero)
@@ -63,7 +63,7 @@ def floordiv(x: Interval, y: Interval) -> Interval:
 
 
 def mod(x: Interval, y: Interval) -> Interval:
-    """The remainder has the sign of the divisor."""
+    """Return the interval of the remainder, which has the sign of the divisor."""
     if y[0] > 0 and x[0] >= 0 and x[1] < y[0]:
         return x
     low, high = min(0, y[0] + 1), max(0, y[1] - 1)
@@ -81,7 +81,7 @@ def or_(x: Interval, y: Interval) -> Interval:
 
 
 def _bits(x: Interval, y: Interval) -> Interval:
-    """What has no more bits than the operands."""
+    """Return the interval of the integers with no more bits than the operands."""
     bits = max((b if b >= 0 else ~b).bit_length() for b in (*x, *y))
     return (0 if x[0] >= 0 and y[0] >= 0 else -(1 << bits)), (1 << bits) - 1
 
@@ -127,7 +127,7 @@ def _same(x: Interval) -> Interval:
 
 
 def before(bound: int, distance: int) -> int:
-    """``bound - distance``, but no less (or, for a negative distance, no more) than any integer of 64 bits."""
+    """Return ``bound - distance``, clamped to the 64-bit integers: from below, or from above for a negative distance."""
     return (max(bound, distance - 2**63) if distance >= 0 else min(bound, distance + 2**63 - 1)) - distance
 
 
@@ -135,7 +135,7 @@ def _before(bound: Interval, distance: Interval) -> Interval | None:
     return (before(bound[0], distance[0]), before(bound[1], distance[0])) if distance[0] == distance[1] else None
 
 
-#: What each callable gives; None: nothing is known.
+#: For each callable, the function from the intervals of its operands to that of its result (None: unknown).
 RESULTS: Final[dict[Any, Callable[..., Interval | None]]] = {
     operator.add: add, operator.sub: sub, operator.mul: mul, operator.floordiv: floordiv, operator.mod: mod, operator.and_: and_, operator.or_: or_,
     operator.xor: _bits, operator.lshift: lshift, operator.rshift: rshift, operator.pow: pow_, operator.neg: neg, operator.pos: _same,
@@ -147,7 +147,7 @@ RESULTS: Final[dict[Any, Callable[..., Interval | None]]] = {
 }  # fmt: skip
 
 
-# ------------------------------------------------------------------------------------------------- what comparisons say
+# ------------------------------------------------------------------------------------------------- constraints from comparisons
 
 
 def _less(x: Interval, y: Interval) -> Interval:
@@ -172,7 +172,7 @@ def _not_equal(x: Interval, y: Interval) -> Interval:
     return (x[0] + (x[0] == y[0])), (x[1] - (x[1] == y[0]))
 
 
-#: What x is if the comparison of x with y holds, and if it does not; the same for y.
+#: The interval of x if the comparison of x with y holds, and if it does not; then the same for y.
 _SAYS: Final[dict[Any, tuple[Callable[[Interval, Interval], Interval], ...]]] = {
     operator.lt: (_less, _greater_equal, _greater, _less_equal),
     operator.le: (_less_equal, _greater, _greater_equal, _less),
@@ -184,7 +184,7 @@ _SAYS: Final[dict[Any, tuple[Callable[[Interval, Interval], Interval], ...]]] = 
 
 
 def said(callee: object, holds: bool, left: bool, mine: Interval, other: Interval) -> Interval:
-    """What an operand (the left one?) of a comparison is, where that is known to hold, or not to hold."""
+    """Return the interval of an operand of a comparison (the left one, if ``left``) where the comparison holds, or does not hold (``holds``)."""
     rules = _SAYS[callee]
     return rules[(0 if holds else 1) + (0 if left else 2)](mine, other)
 

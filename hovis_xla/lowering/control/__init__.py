@@ -1,4 +1,4 @@
-"""Control flow: jumps to ``while``, ``if`` and ``case``, and what goes round loops and comes out of branches."""
+"""Lowering of control flow: from jumps to ``while``, ``if`` and ``case``, with the values that loops carry and branches merge."""
 
 from hovis.base import own_code
 

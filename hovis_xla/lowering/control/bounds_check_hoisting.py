@@ -1,10 +1,10 @@
-"""Checks of a counting loop that can be made once, in front of it.
+"""Hoisting of bounds checks out of counting loops, to be made once in front of the loop.
 
-Whether ``a[i + 3]`` is out of range in some round is known before the first one, where it is known how ``i`` counts and how many
-rounds there are.  A flag that goes round costs more than all the checks that it stands for: XLA keeps it in memory, and
-computes the whole of what it is made of for itself.  If a round is going to fail, none is done.
+Whether ``a[i + 3]`` is out of range in some iteration is known before the first one if the step of ``i`` and the trip count are
+known.  A flag that the loop carries costs more than all the checks whose result it is: XLA keeps it in memory, and computes its
+operands once more for it alone.  If an iteration is going to fail, none is executed.
 
-The sums are in 64 bits without a sign, where differences of what has one are exact.
+Differences are computed in unsigned 64-bit arithmetic, where those of signed 64-bit integers are exact.
 """
 
 import functools
@@ -24,14 +24,14 @@ from hovis_xla.hlo.licm import costs_little
 from hovis_xla.hlo.module import is_pure
 from hovis_xla.jaxlib.adapter import ir
 
-#: A check is left in the loop if its index is made of more operations that no round changes, or changes by more in a round.
+#: A check is left in the loop if its index depends on more loop-invariant operations of the body, or changes by more in an iteration.
 MOST_OPS: Final = 12
 MOST_STEP: Final = 2**20
 
-#: What is asked before each round has no more operations than this.
+#: The test before each iteration has at most this many operations.
 MOST_GUARDS: Final = 24
 
-#: What counts, and what it counts to.
+#: Types of counters and of their bounds.
 INTEGERS: Final = (INT, Num(SCALAR, INT64))
 
 _UINT64: Final = np.dtype(np.uint64)
@@ -39,7 +39,9 @@ _UINT64: Final = np.dtype(np.uint64)
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """A loop that goes round as long as its counter is less than the bound (or greater, if the step is negative), or just that, if it is included."""
+    """A loop that iterates while its counter is less than the bound (greater than it, if the step is negative), or also equal to it, if
+    ``included``.
+    """
 
     start: T
     bound: T
@@ -50,7 +52,7 @@ class Counting:
         return builder.compare(("L" if self.step > 0 else "G") + ("E" if self.included else "T"), self.start, self.bound)
 
     def last(self) -> T:
-        """The number of the last round, the first being 0; of a loop that goes round."""
+        """Emit the number of the last iteration, the first being 0; the loop must have at least one iteration."""
         low, high = (self.start, self.bound) if self.step > 0 else (self.bound, self.start)
         room = builder.sub(_unsigned(high), _unsigned(low))
         return _divided(room if self.included else builder.sub(room, builder.like(1, room)), abs(self.step))
@@ -58,7 +60,7 @@ class Counting:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """An index that is too low, if it is less than ``least``; else too high, if it is no less than ``end``."""
+    """A check that fails if the index is less than ``least``, or, where ``least`` is None, if the index is not less than ``end``."""
 
     index: affine.Form
     least: int | None
@@ -66,7 +68,7 @@ class Check:
 
 
 class Rounds:
-    """One loop: what is checked in its body, and what that comes to before it begins."""
+    """The bounds checks in the body of one loop, and their evaluation before the loop begins."""
 
     def __init__(self, body: Any, inits: Sequence[Any], ends: Sequence[Any]) -> None:
         self.body = body
@@ -76,7 +78,9 @@ class Rounds:
         self.first = Copies(body, self.inits)
 
     def foresee(self, flag: T, counting: Counting, outside: Callable[[Callable[[], Any]], Any]) -> tuple[T | None, T | None]:
-        """The checks that make up a flag: what is left of it, emitted here, and what is known before the loop, emitted there."""
+        """Split a flag into checks: return the remaining flag, emitted here, and the flag of the checks that are evaluated before the loop,
+        emitted there. Either may be None.
+        """
         checks: dict[Any, list[tuple[int, Check]]] = {}
         left = []
         for term in _terms(flag.ir, self.body):
@@ -89,15 +93,15 @@ class Rounds:
                 checks.setdefault(key, []).append((step, check))
         if not checks:
             return flag, None
-        # of a[i], a[i + 1] and a[i + 2] one is the first to be too low, and one to be too high
+        # among checks that differ in a constant, as of a[i], a[i + 1] and a[i + 2], only the smallest and the greatest index matter
         found = [min(same, key=lambda c: c[1].index[1] if c[1].end is None else -c[1].index[1]) for same in checks.values()]
         rest = functools.reduce(builder.or_, (T(t, BOOL, ()) for t in left)) if left else None
         return rest, outside(lambda: self._known_before(found, counting))
 
-    # --------------------------------------------------------------------------------------------- reading
+    # --------------------------------------------------------------------------------------------- recognizing checks
 
     def _check(self, term: Any) -> Check | None:
-        """A truth of the body as a check of an index."""
+        """Interpret a boolean of the body as a check of an index; None if it is no such check."""
         made = _made_in(term, self.body)
         if made is None or made.name != "stablehlo.compare":
             return None
@@ -117,7 +121,7 @@ class Rounds:
         return Check(form(x), bound if low else None, None if low else bound)
 
     def _step_of(self, index: affine.Form) -> int | None:
-        """By how much an index changes in a round."""
+        """Return by how much an index changes per iteration, or None if that is unknown."""
         steps = {atom: self._step(atom) for atom in index[0]}
         known = {atom: step for atom, step in steps.items() if step is not None}
         return sum(step * index[0][atom] for atom, step in known.items()) if len(known) == len(steps) else None
@@ -134,7 +138,7 @@ class Rounds:
         return self.steps[value]
 
     def _is_invariant(self, value: Any) -> bool:
-        """Is it made in the body of what no round changes, with few operations?"""
+        """Is the value computed in the body from loop-invariant values, with few operations?"""
         seen: set[Any] = set()
         todo = [value]
         while todo:
@@ -152,10 +156,10 @@ class Rounds:
                 todo += made.operands
         return True
 
-    # --------------------------------------------------------------------------------------------- writing, in front of the loop
+    # --------------------------------------------------------------------------------------------- emitting tests in front of the loop
 
     def _known_before(self, checks: Sequence[tuple[int, Check]], counting: Counting) -> T:
-        """Does one of the checks fail in some round?"""
+        """Emit the test of whether one of the checks fails in some iteration."""
         last = counting.last()
         failing = [self._fails(step, check, last) for step, check in checks]
         return builder.and_(counting.goes_round(), functools.reduce(builder.or_, failing))
@@ -177,7 +181,7 @@ class Rounds:
 
 
 class Copies:
-    """What is made in a body, made once more elsewhere, of other values in the place of those that go round."""
+    """Copies of operations of a loop body at another place, with other values substituted for the carried ones."""
 
     def __init__(self, body: Any, values: dict[Any, Any]) -> None:
         self.body = body
@@ -197,7 +201,7 @@ class Copies:
 
 
 def is_light(flag: T, body: Any) -> bool:
-    """Is it made in a body of what goes round, by few operations that cost next to nothing?"""
+    """Is the flag computed in the body from carried values, by few operations that cost next to nothing?"""
     seen: set[Any] = set()
     todo = [flag.ir]
     while todo:
@@ -213,7 +217,7 @@ def is_light(flag: T, body: Any) -> bool:
 
 
 def _terms(flag: Any, body: Any) -> list[Any]:
-    """The truths of which one is enough for the flag."""
+    """Collect the booleans whose disjunction is the flag."""
     found: dict[Any, None] = {}
     todo = [flag]
     seen = set()
@@ -231,13 +235,13 @@ def _terms(flag: Any, body: Any) -> list[Any]:
 
 
 def _made_in(value: Any, body: Any) -> Any:
-    """The operation that makes a value in the body."""
+    """Return the operation of the body that defines a value, or None if it is defined elsewhere or is an argument."""
     owner = value.owner
     return None if isinstance(owner, ir.Block) or owner.operation.block != body else owner.operation
 
 
 def _counted_from_the_end(x: Any, body: Any) -> tuple[Any, int] | None:
-    """(i, n), if x is ``i + n if i < 0 else i``."""
+    """Match ``i + n if i < 0 else i`` and return (i, n); None if x is something else."""
     made = _made_in(x, body)
     if made is None or made.name != "stablehlo.select":
         return None

@@ -1,8 +1,8 @@
-"""Where the sides of a branch meet: which of them it was, and what each brings, made one.
+"""Merging of the sides of a branch: the choice of the side, and the values that each side brings.
 
-The sides are emitted into blocks of their own.  They become an ``if``, or are both done here and the results selected, if
-they are a few operations on single elements.  Arrays take no part in either: stores on a side are moved behind
-(``store_sinking``), and a loop on a side goes round only where its side is come to.
+The sides are emitted into blocks of their own.  They become an ``if``, or, if they are a few operations on single elements, both
+are executed and the results selected.  Arrays take no part in either: stores on a side are sunk below the branch
+(``store_sinking``), and a loop on a side gets a condition, to iterate only if its side is taken.
 """
 
 import math
@@ -25,13 +25,13 @@ from hovis_xla.lowering.control.store_sinking import MOST, SunkStores, make_cond
 if TYPE_CHECKING:
     from hovis_xla.lowering.control.control_flow import Walker
 
-#: Sides of a branch with at most this many scalar operations are both done, and the results selected.
+#: Sides of a branch with at most this many scalar operations are both executed, and the results selected.
 SELECT_OPS: Final = 24
 
-#: So many elements are few.
+#: Values of at most this many elements count as small.
 FEW: Final = 8
 
-#: As many operations may stand around loops that are guarded so that arrays need not go through a branch.
+#: Maximum number of operations besides the loops on sides whose loops are guarded, so that arrays need not go through an ``if``.
 MOST_OPS: Final = 256
 
 
@@ -40,19 +40,19 @@ MOST_OPS: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Two:
-    """``yes`` where pred holds, else ``no``."""
+    """A choice of two numbers: ``yes`` where ``pred`` holds, else ``no``."""
 
     pred: T
     yes: int
     no: int
 
 
-#: Which of several: a number, one of two by a truth, or an i32 at run time.
+#: A choice among several: a known number, one of two numbers by a predicate, or an i32 at run time.
 Choice = int | Two | T
 
 
 def is_one_of(choice: Choice, wanted: Collection[int]) -> "T | bool":
-    """Is the choice among wanted?"""
+    """Is the choice among ``wanted``? The answer is emitted as a tensor if it is not known."""
     if isinstance(choice, int):
         return choice in wanted
     if isinstance(choice, Two):
@@ -66,7 +66,7 @@ def is_one_of(choice: Choice, wanted: Collection[int]) -> "T | bool":
 
 
 def renumber(choice: Choice, numbers: dict[int, int]) -> Choice:
-    """The choice in other numbers; those that are not in numbers can't occur."""
+    """Return the choice with its numbers mapped by ``numbers``; those that are not in it can't occur."""
     if isinstance(choice, int):
         return numbers.get(choice, 0)
     if len(set(numbers.values())) <= 1:
@@ -83,7 +83,7 @@ def renumber(choice: Choice, numbers: dict[int, int]) -> Choice:
 
 
 def as_tensor(choice: Choice) -> T:
-    """The choice as an i32."""
+    """Return the choice as an i32 tensor."""
     if isinstance(choice, int):
         return builder.constant(choice, INT32)
     if isinstance(choice, Two):
@@ -97,7 +97,9 @@ def truth(value: "T | bool") -> T:
 
 @dataclass(slots=True)
 class Arrival:
-    """Where a walk may have come to, with what, and which it is.  No entries: it never comes anywhere."""
+    """The blocks that a walk may have reached, with the slots for each, and the choice of which it is. No entries: the walk never reaches a
+    block.
+    """
 
     entries: list[tuple[Block, list[Slot]]]
     choice: Choice = 0
@@ -119,14 +121,14 @@ class Side:
 
 
 def _calls_out(operation: Any) -> bool:
-    """Is the host called in it?"""
+    """Does the operation call the host, or hold one that does?"""
     if operation.name == "stablehlo.custom_call":
         return True
     return any(_calls_out(inner.operation) for region in operation.regions for block in region.blocks for inner in block.operations)
 
 
 class Joined:
-    """Collects what an ``if`` has to give, then makes it."""
+    """Collects the results that an ``if`` has to give, then makes it."""
 
     def __init__(self, walker: "Walker", choice: Choice, sides: list[Side], holder: Any, contents: list[list[Slot]]) -> None:
         self.walker = walker
@@ -134,16 +136,18 @@ class Joined:
         self.sides = sides
         self.holder = holder
         self.blocks = [s.block for s in sides]
-        self.loops: list[tuple[int, Any]] = []  # those on the sides, with the number of the side
+        self.loops: list[tuple[int, Any]] = []  # loops on the sides, with the number of the side
         self.inline = self._small() and self._fits(contents)
         self.wanted: list[tuple[Pending, list[Slot], Num]] = []
         self.tags: list[tuple[Pending, Pending]] = []
         self.compound: list[tuple[Pending, Kind, list[Slot | Pending]]] = []
         self.sunk: list[SunkStores] = []
-        self.conditional: dict[Any, None] = {}  # the arrays after stores of the side with loops, which are done where they are
+        self.conditional: dict[Any, None] = {}  # arrays after the stores on the side with loops; these stores stay in place
 
     def _small(self) -> bool:
-        """Are the sides a few operations on a few elements, which are cheaper done than jumped over?  Stores can be moved behind."""
+        """Are the sides a few operations on a few elements, which are cheaper to execute than to jump over? Stores do not count, as they can be
+        sunk.
+        """
         count = branches = 0
         for side in self.sides:
             stores = self._stores(side)
@@ -165,9 +169,10 @@ class Joined:
         return count <= most and len(self.sides) <= 4
 
     def _fits(self, contents: list[list[Slot]]) -> bool:
-        """Does no array have to be selected, as its stores can be moved behind, or a loop on one side makes them and the others do nothing?
+        """Is no select of an array needed, because its stores can be sunk, or because loops on one side make them and the other sides leave it
+        as it is?
 
-        An array that goes through an ``if`` is copied; a loop that may go round no times leaves it where it is.
+        An array that goes through an ``if`` is copied; a loop that runs no iteration leaves it in place.
         """
         passed = [self._passed(row) for row in contents]
         if self.loops and not any(passed):
@@ -175,7 +180,9 @@ class Joined:
         return all(p is not None or SunkStores.chains(self, row) is not None for p, row in zip(passed, contents, strict=True))
 
     def _passed(self, slots: list[Slot]) -> tuple[Val, list[Any]] | None:
-        """What the loops of one side make of an array that the others leave as it is, and the arrays after stores that these loops look at."""
+        """Match an array that loops on one side change and the other sides leave as it is: return its value after them, and the contents after
+        stores, which the loops read; else None.
+        """
         made = [s for s in slots if isinstance(s, Val) and any(block_of(s.ir) == b for b in self.blocks)]
         if len(made) != 1 or len({k for k, _ in self.loops}) != 1 or not any(made[0] is s for s in (slots[k] for k, _ in self.loops)):
             return None
@@ -193,7 +200,7 @@ class Joined:
         return (made[0], stores) if alone and looks and len(stores) <= MOST else None
 
     def _stores(self, side: Side) -> set[Any]:
-        """The operations that give arrays after stores: the store, and the barrier behind it."""
+        """Collect the operations of a side that give arrays after stores: the store, and the barrier behind it."""
         found: set[Any] = set()
         for made in side.block.operations:
             if any(r in self.walker.stored for r in made.operation.results):
@@ -203,7 +210,7 @@ class Joined:
         return found
 
     def _arrays_agree(self) -> bool:
-        """Does no array have to be selected?"""
+        """Do all sides bring the same arrays, with no need to select one?"""
         seen: dict[tuple[Block, int], Slot] = {}
         for side in self.sides:
             for block, slots in side.arrival.entries:
@@ -213,7 +220,7 @@ class Joined:
         return True
 
     def slot(self, slots: list[Slot], name: str) -> "Slot | Pending":
-        """What a slot is after the branch, given what it is on each side."""
+        """Return the slot after the branch, given its value on each side."""
         known = next((s for s in self.sunk if s.slots == slots), None)
         if known is not None:
             return known.result
@@ -246,7 +253,7 @@ class Joined:
         return pending
 
     def _parts(self, slots: list[Slot], kind: Kind, name: str) -> Pending:
-        """A slot of several numbers."""
+        """Merge a slot that consists of several numbers."""
         rows: list[list[Slot]] = []
         for side, slot in zip(self.sides, slots, strict=True):
             with self._at_end(side):
@@ -260,7 +267,7 @@ class Joined:
             return Val(TAG, as_val(slot, num).tag)
 
     def _inside(self, slot: Slot) -> bool:
-        """Is it made on one of the sides, so that it can't be seen outside?"""
+        """Is the slot defined on one of the sides, and therefore not visible outside?"""
         if isinstance(slot, Struct):
             return any(self._inside(p) for p in slot.parts)
         if isinstance(slot, Stored):
@@ -270,14 +277,14 @@ class Joined:
         return isinstance(slot, Val) and any(block_of(slot.ir) == b for b in self.blocks)
 
     def renumbered(self, side: Side, targets: list[Block]) -> "Choice | None":
-        """The choice of a side, by the targets of all; nothing, if it comes nowhere."""
+        """Return the choice at the end of a side, in the numbering of ``targets``; None if the side reaches no block."""
         if not side.arrival.entries:
             return None
         with self._at_end(side):
             return renumber(side.arrival.choice, {k: targets.index(b) for k, (b, _) in enumerate(side.arrival.entries)})
 
     def choice(self, choices: "list[Choice | None]") -> Any:
-        """The merged choice, as a function to be called after :meth:`finish`."""
+        """Return the merged choice, as a function to be called after :meth:`finish`."""
         known = {c for c in choices if isinstance(c, int)}
         if all(c is None or isinstance(c, int) for c in choices):
             if len(known) <= 1:
@@ -328,7 +335,7 @@ class Joined:
             pending.value = rebuild(kind, iter([p.value if isinstance(p, Pending) else p for p in parts]))
 
     def _select(self) -> None:
-        """The sides' operations move here.  What is not defined on a side may be anything there."""
+        """Move the operations of the sides here, and select the results. A value that is not defined on a side may be anything there."""
         zeros = {k for k, (p, s, n) in enumerate(self.wanted) if n.dtype == BOOL and n.kind == ARRAY}
         for number, loop in self.loops:
             self._guard(number, loop)
@@ -356,14 +363,14 @@ class Joined:
                 pending.value = chosen
 
     def _guard(self, number: int, loop: Any) -> None:
-        """Have a loop go round only where its side is the one that is come to."""
+        """Make a loop iterate only where its side is the one that is taken."""
         here = self._here(number)
         end = loop.regions[0].blocks[0].operations[len(loop.regions[0].blocks[0].operations) - 1]
         with ir.InsertionPoint(end), ir.Location.unknown(context()):
             end.operands[0] = builder.and_(T(end.operands[0], BOOL, ()), here).ir
 
     def _here(self, number: int) -> T:
-        """Is this side the one that is come to?"""
+        """Emit the test of whether this side is the one that is taken."""
         with ir.InsertionPoint(self.holder):
             return truth(is_one_of(self.by, [number]))
 

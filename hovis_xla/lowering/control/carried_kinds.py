@@ -1,13 +1,13 @@
-"""What kind of thing a slot holds, and how one of several kinds goes through ``if`` and ``while``.
+"""The kind of a slot, and how a slot that is one of several kinds passes through ``if`` and ``while``.
 
     Num       a number or an array: one XLA value
     Same      a known object: no XLA value at all
     Parts     a container: the values of its parts
-    Seat      an array that may be stored into: the starts of the view that it is
-    Sum       one of several: a number that says which, then the values of each (zeros for those that it is not)
+    Seat      an array that may be stored into, or a view of it: the starts of the view
+    Sum       one of several: the number of the actual one, then the values of each (zeros for the others)
 
-:func:`join` says what is one or the other.  :func:`split` gives the numbers that a slot is made of, :func:`rebuild` makes
-a slot of them again; both in the same order, that of :func:`nums_of`.
+:func:`join` gives the kind of a value that is of one kind or another.  :func:`split` gives the numbers that a slot consists of,
+:func:`rebuild` makes a slot from them again; both in the same order, that of :func:`nums_of`.
 """
 
 from collections.abc import Iterator
@@ -46,16 +46,16 @@ from hovis_xla.emit.values import (
 )
 from hovis_xla.jaxlib.adapter import ir
 
-#: As many kinds may one value be of.
+#: Maximum number of kinds of one value.
 MOST: Final = 12
 
-#: The number in a slot that says which of several it is.
+#: The number in a slot that selects one of several kinds.
 WHICH: Final = Num(ARRAY, INT32)
 
-#: The number in a slot where a view starts.
+#: A number in a slot that is a start of a view.
 START: Final = Num(ARRAY, INT64)
 
-#: Containers whose identity nobody asks for.
+#: Builders of containers whose identity is never observed.
 _PLAIN: Final = frozenset({operations.make_tuple, slice})
 
 
@@ -68,7 +68,7 @@ class Same:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A container; ``identity``: which one it is, if that can be told from outside."""
+    """A container and the kinds of its parts; ``identity``: which object it is, if that can be observed."""
 
     callee: Any
     parts: "tuple[Kind, ...]"
@@ -77,7 +77,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """An array in memory: which, and what of it is seen.  ``view``: the one object that it is, where it is one for certain."""
+    """A view of an array in memory: its location and skeleton. ``view``: the identity of the view object, if it is known for certain."""
 
     location: Location
     skeleton: Any
@@ -96,7 +96,7 @@ Kind = Num | Same | Parts | Seat | Sum
 
 
 def kind_of(slot: Slot, what: str) -> Kind:
-    """What a slot holds; NotLowerable if it can't go through control flow."""
+    """Return the kind of a slot; NotLowerable if the slot can't pass through control flow."""
     if isinstance(slot, Stored):
         return Seat(slot.place.location, slot.place.skeleton, id(slot.place.steps), slot)
     if isinstance(slot, Val):
@@ -126,7 +126,7 @@ def members_of(kind: Kind) -> tuple[Kind, ...]:
 
 
 def _fit(a: Kind, b: Kind) -> bool:
-    """Are they one member of a Sum?"""
+    """Do the two kinds share one member of a Sum?"""
     if isinstance(a, Parts) and isinstance(b, Parts):
         return a.callee is b.callee and len(a.parts) == len(b.parts) and a.identity is b.identity
     if isinstance(a, Seat) and isinstance(b, Seat):
@@ -135,7 +135,7 @@ def _fit(a: Kind, b: Kind) -> bool:
 
 
 def join(a: Kind, b: Kind, what: str) -> Kind:
-    """What is one or the other; a, if b is nothing new."""
+    """Return the join of two kinds; it equals ``a`` if ``b`` adds nothing."""
     if a == b:
         return a
     if isinstance(a, Num) and isinstance(b, Num):
@@ -159,14 +159,14 @@ def join(a: Kind, b: Kind, what: str) -> Kind:
 
 
 def lasting(kind: Kind) -> bool:
-    """Is nothing in it an object of its own, made again and again?"""
+    """Is the kind free of containers with an identity, which would be new objects in each iteration?"""
     if isinstance(kind, Parts):
         return kind.identity is None and all(map(lasting, kind.parts))
     return not isinstance(kind, Sum) or all(map(lasting, kind.members))
 
 
 def nums_of(kind: Kind) -> list[Num]:
-    """The numbers that it is made of."""
+    """Return the Num of each number that a slot of this kind consists of."""
     if isinstance(kind, Num):
         return [kind]
     if isinstance(kind, Same):
@@ -179,7 +179,7 @@ def nums_of(kind: Kind) -> list[Num]:
 
 
 def split(slot: Slot, kind: Kind) -> list[Slot]:
-    """The numbers that a slot is made of, UNDEF where it has none."""
+    """Return the numbers that a slot consists of, UNDEF where it has none."""
     if isinstance(kind, Num):
         return [slot]
     if slot is UNDEF:
@@ -213,7 +213,7 @@ def _split_sum(slot: Slot, kind: Sum) -> list[Slot]:
 
 
 def picked(which: T | None, slots: dict[int, Slot]) -> Slot:
-    """The number, or the array, of those that are one kind: the one that it is, which may share memory with what any of them does."""
+    """Select among slots of one kind the one that ``which`` says; the result may share memory with whatever any of them shares memory with."""
     (_, found), *others = slots.items()
     for k, slot in others:
         if same_slot(found, slot):
@@ -232,7 +232,7 @@ def _within(slot: Slot, kind: Kind) -> bool:
 
 
 def rebuild(kind: Kind, slots: Iterator[Slot]) -> Slot:
-    """The slot that is made of these numbers."""
+    """Rebuild a slot of this kind from its numbers, the inverse of :func:`split`."""
     if isinstance(kind, Num):
         return next(slots)
     if isinstance(kind, Same):

@@ -1,6 +1,6 @@
-"""What goes round a loop, and what leaves it: the parameters of its heads, arrays that are made in it, what is in memory, and exits.
+"""Values that a loop carries and values that leave it: parameters of the headers, arrays made in the loop, memory, and exits.
 
-What a parameter of a head is, is learned by trying: :class:`Changed` says that it becomes another kind of thing than was thought.
+The kinds of header parameters are found by trial: :class:`Changed` is raised if a parameter changes to another kind than was assumed.
 """
 
 from collections.abc import Collection, Sequence
@@ -37,15 +37,17 @@ from hovis_xla.lowering.control.branches import Arrival
 from hovis_xla.lowering.control.carried_kinds import START, WHICH, Kind, join, kind_of, lasting, members_of, nums_of, rebuild, split
 from hovis_xla.lowering.control.control_flow import Walker
 
-#: What the parameters of heads hold, those whose kind has been learned.
+#: The kinds of header parameters, as far as they have been found.
 Kinds = dict[tuple[Block, int], Kind]
 
-#: Where arrays that are made in the loop are at its heads: of a parameter, the first, the second …
+#: The locations at the headers of arrays that are made in the loop; by header, parameter, and number of the array in the parameter.
 Made = dict[tuple[Block, int, int], Location]
 
 
 class Changed(Exception):
-    """Parameters of heads become of another kind; says what they may be, and whether that is another thing altogether."""
+    """Parameters of loop headers change their kind: ``kinds`` says what they may be, ``replaced`` whether the new kinds have nothing in common
+    with the old ones.
+    """
 
     def __init__(self, kinds: Kinds, replaced: bool) -> None:
         super().__init__()
@@ -55,32 +57,32 @@ class Changed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Choosing:
-    """One of several that leaves a loop: what says which, and the members, as they are carried."""
+    """A OneOf that leaves a loop: the value that selects a member, and the members, as they are carried."""
 
     which: Any
     members: tuple[Any, ...]
 
 
 class CarriedValues:
-    """One loop.  ``carry`` lists what goes round: (value at the start, value at the end of an iteration)."""
+    """The carried values of one loop. ``carry`` adds one: (value at the start, value at the end of an iteration)."""
 
-    #: the place in front of the loop
+    #: the operation before which code in front of the loop is emitted
     holder: Any
-    #: what is in memory in the loop, and what is there at the end of its body
+    #: the memory in the loop, and the contents at the end of its body
     loop: Loop
     inside: dict[Location, T]
-    #: what goes round, in the body
+    #: the carried values, as arguments of the body
     arguments: list[Val]
 
     def __init__(self, walker: Walker, start: Arrival, region: Region, until: Collection[Block], kinds: Kinds, made: Made) -> None:
         self.walker = walker
         self.start = start
         self.region = region
-        #: is the environment read again in it, or anything done that can be seen?
+        #: does the loop read the environment again, or have observable effects?
         self.acts = region.acts and walker.token is not None
         self.heads = [block for block, _ in start.entries]
         self.until = {*self.heads, *region.exits, *until}
-        self.roots: list[frozenset[object]] = []  # of all that goes round, at the heads
+        self.roots: list[frozenset[object]] = []  # of all carried values, at the headers
         self.inits: list[Val] = []
         self.more: list[Any] = []
         self.body: Any = None
@@ -88,13 +90,13 @@ class CarriedValues:
         self.fixed: dict[tuple[Block, int], Slot] = {}
         self.index: dict[tuple[Block, int], tuple[int, Kind]] = {}
         self.kinds = kinds
-        self.made = made  # where arrays are at the heads that were made in the loop
-        self.arrays: dict[Location, int] = {}  # the number under which their content is carried
+        self.made = made  # the locations at the headers of arrays that are made in the loop
+        self.arrays: dict[Location, int] = {}  # the index under which their content is carried
         self.top: Top | None = None
-        self.guard: T | None = None  # a round in which this holds would give up, and is not begun
-        self.after: dict[Location, tuple[Location, Any]] = {}  # what is made in the loop and used behind it
+        self.guard: T | None = None  # an iteration for which this holds would bail out, and is not begun
+        self.after: dict[Location, tuple[Location, Any]] = {}  # arrays that are made in the loop and used behind it
 
-    # --------------------------------------------------------------------------------------------- at the heads
+    # --------------------------------------------------------------------------------------------- at the headers
 
     def carry_heads(self) -> None:
         self._carry_arrays()
@@ -112,7 +114,7 @@ class CarriedValues:
                         self.inits.append(Val(TAG, value.tag))
 
     def _first_kind(self, block: Block, k: int, slot: Slot) -> Kind | None:
-        """What a parameter is taken for at first; None: for something that does not change."""
+        """Return the kind that is assumed for a parameter at first; None if it is assumed not to change."""
         if isinstance(slot, Stored):
             return kind_of(slot, "")
         num = num_of(slot)
@@ -120,7 +122,9 @@ class CarriedValues:
         return num if declared is None or num is None else join_nums(num, declared) or num
 
     def _carry_arrays(self) -> None:
-        """The content of what is made in the loop; where nothing else refers to it, what is there at first is the same."""
+        """Carry the contents of arrays that are made in the loop. If nothing else refers to the array that a header starts with, it is moved to
+        the carried location and gives the initial content.
+        """
         w = self.walker
         first = {(b, k, 0): s.place.location for b, slots in self.start.entries for k, s in enumerate(slots) if isinstance(s, Stored)}
         uses = [loc for _, slots in self.start.entries for s in slots for a in arrays_in(s) for loc in [a.place.location]]
@@ -142,7 +146,7 @@ class CarriedValues:
         return self.body.add_argument(tensor_type(num.dtype, num.shape), ir.Location.unknown(context()))
 
     def slot(self, block: Block, k: int, values: Sequence[Any]) -> Slot:
-        """A parameter of a head, given all that goes round (Vals or MLIR values)."""
+        """Return the slot of a header parameter, given all carried values (Vals or MLIR values)."""
         if (block, k) in self.fixed:
             return self.fixed[block, k]
         at, kind = self.index[block, k]
@@ -151,13 +155,13 @@ class CarriedValues:
         return rebuild(kind, iter([Val(num, value, tag, roots) for num, (value, roots), tag in parts]))
 
     def carry_memory(self) -> dict[Location, int]:
-        """What was asked for in the body; the number under which each is carried."""
+        """Carry the memory that the body used; return the index under which each location is carried."""
         return {
             location: self.carry(before.ir, self.inside.get(location, here).ir, argument=False) for location, (before, here) in self.loop.carried.items()
         }  # fmt: skip
 
     def carry(self, init: Any, end: Any, argument: bool = True) -> int:
-        """One more value that goes round; init and end are MLIR values."""
+        """Carry one more value and return its index; init and end are MLIR values."""
         if argument:
             self.body.add_argument(init.type, ir.Location.unknown(context()))
         self.more.append(init)
@@ -170,7 +174,7 @@ class CarriedValues:
             return make()
 
     def end_heads(self, arrival: Arrival) -> None:
-        """What the heads' parameters become for the next iteration."""
+        """Set the values of the header parameters for the next iteration."""
         self.ends = [v.ir for v in self.arguments]
         brought = self._end_arrays(dict(arrival.entries))
         ends = [value.roots for value in self.arguments]
@@ -190,7 +194,7 @@ class CarriedValues:
         self.roots = roots_carried([v.roots for v in self.inits], ends, self)
 
     def _end_arrays(self, brought: dict[Block, list[Slot]]) -> dict[Block, list[Slot]]:
-        """What is brought to the heads, with what was made in the loop where it is in the next iteration."""
+        """Return what is brought to the headers, with arrays that were made in the loop at their locations in the next iteration."""
         where: dict[Location, Location] = {}
         changed = False
         for block, slots in brought.items():
@@ -213,11 +217,11 @@ class CarriedValues:
         return {block: [moved(s, where) for s in slots] for block, slots in brought.items()}
 
     def _is_new(self, location: Location) -> bool:
-        """Was it made in the loop?"""
+        """Was the location made in the loop?"""
         return location in self.inside and location not in self.loop.carried and not self.walker.memory.knows(location)
 
     def _check_kinds(self, brought: dict[Block, list[Slot]]) -> None:
-        """Does every parameter of a head become what it was taken for?"""
+        """Raise Changed if a header parameter becomes another kind than was assumed."""
         found: Kinds = {}
         replaced = True
         for block, first in self.start.entries:
@@ -240,7 +244,7 @@ class CarriedValues:
     # --------------------------------------------------------------------------------------------- at the exits
 
     def carry_exit(self, slot: Slot, name: str) -> Any:
-        """A slot of an exit: itself if it is visible outside, else (index of a carried value, what it is)."""
+        """Carry a slot of an exit. Returns the slot itself if it is visible outside, else the indices of its carried values and the slot."""
         if slot is UNDEF or isinstance(slot, Known):
             return slot
         if isinstance(slot, Stored):
@@ -256,7 +260,7 @@ class CarriedValues:
         return slot if found is slot.ir and tag is slot.tag else (found, tag, slot)
 
     def _carry_exit_place(self, slot: Stored) -> Any:
-        """An array that is stored into: what was made in the loop gets a location of its own behind it."""
+        """Carry a mutable array to an exit; one that was made in the loop gets a location of its own behind it."""
         location = slot.place.location
         if self._is_new(location):
             if location not in self.after:
@@ -265,7 +269,7 @@ class CarriedValues:
         return moved(slot, {slot.place.location: location}), [self.carry_value(s.ir, START) for s in slot.place.starts]
 
     def carry_value(self, value: Any, num: Num) -> Any:
-        """An MLIR value that leaves the loop: itself if it is visible outside, else the number under which it is carried."""
+        """Carry an MLIR value that leaves the loop. Returns the value itself if it is visible outside, else the index under which it is carried."""
         if not self._within(value):
             return value
         found = next((k for k, end in enumerate(self.ends) if end == value), None)
@@ -275,7 +279,7 @@ class CarriedValues:
         return bool(block_of(value) == self.body)
 
     def left(self, found: Any, results: Sequence[Any]) -> Slot:
-        """A slot behind the loop, of what ``carry_exit`` says of it."""
+        """Return the slot behind the loop for what ``carry_exit`` returned, given the results of the loop."""
         if isinstance(found, tuple) and isinstance(found[0], Stored):
             starts = [T(results[v] if isinstance(v, int) else v, INT64, ()) for v in found[1]]
             return Stored(found[0].num, found[0].place.with_starts(starts), found[0].read)

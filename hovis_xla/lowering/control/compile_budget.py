@@ -1,8 +1,8 @@
-"""Fuel: how long a program may run that is compiled quickly for a first call, where it is not certain how often its loops go round.
+"""Fuel: a limit on the run time of a program that is compiled quickly for a first call, where the trip counts of its loops are not certain.
 
-Each round of a loop that may take long burns about as many nanoseconds as it would take a good program.  When all is burned
-the program gives up, and the call is done from the start by one that is compiled in full.  So there is none for what does
-something that can be seen from outside, or calls the host.
+Each iteration of a loop that may take long burns as much fuel as it would take nanoseconds in an optimized program.  When the fuel is
+used up, the program bails out, and a program that is compiled in full does the call from the start.  Hence programs with observable
+effects or calls of the host have no such limit.
 """
 
 import math
@@ -17,23 +17,23 @@ from hovis_xla.emit.values import INT64
 from hovis_xla.jaxlib.adapter import context, ir
 from hovis_xla.lowering.control.control_flow import Walker
 
-#: What takes so many microseconds at most, as often as it is done, burns nothing.
+#: A loop whose iterations take at most this many microseconds in all burns no fuel.
 FREE: Final = LITTLE / 16
 
 
 def tank() -> Location:
-    """Where is counted how much there is left."""
+    """Return the location that holds the remaining fuel."""
     return Location(INT64, ())
 
 
 def full() -> builder.T:
-    """What there is at first."""
+    """Return the initial amount of fuel."""
     return builder.constant(int(FUEL * 1000), INT64)
 
 
 @contextmanager
 def burned(walker: Walker, body: Any) -> Iterator[None]:
-    """Around what emits the body of a loop: a round burns what it takes, if all of them may take long."""
+    """Wrap the emission of a loop body: each iteration burns the fuel for its estimated time, if all iterations together may take long."""
     work, rounds = walker.work.xla, walker.rounds
     before = work.get(rounds, 0.0)
     yield

@@ -1,15 +1,15 @@
-"""From jumps to ``while``, ``if`` and ``case``.
+"""Lowering of jumps to ``while``, ``if`` and ``case``.
 
-A walk follows a path through the blocks, emitting as it goes, until it comes to a place where it was told to stop.  What
-it brings there is an :class:`Arrival`: the blocks it may have come to, which of them it is (a choice, known or not until
-run time), and what the parameters of each become.
+A walk follows a path through the blocks, and emits them, until it reaches a block at which it was told to stop.  Its result
+is an :class:`Arrival`: the blocks that it may have reached, which of them it is (a choice, known now or only at run time),
+and the values of the parameters of each.
 
 - A branch is walked on both sides, each up to where the sides can meet again; the two Arrivals are merged into one
   by an ``if`` (or by ``select``, if both sides are a few scalar operations).
-- A loop is walked once from its heads to its heads and exits; the Arrival says whether it goes on.
+- The body of a loop is walked once, from its headers to its headers and exits; the Arrival says whether the loop continues.
 
-There is no other rule.  An Arrival at several blocks is a branch again, on the choice; a loop with several heads, on
-entering its body, too.  So irreducible control flow and ``break`` out of nested loops need nothing of their own.
+There is no other rule.  An Arrival at several blocks is again a branch, on the choice; and so is the entry into the body of a
+loop with several headers.  Hence irreducible control flow and ``break`` out of nested loops need no special treatment.
 """
 
 from abc import ABC, abstractmethod
@@ -36,10 +36,10 @@ from hovis_xla.lowering.function_scope import FunctionScope
 
 @contextmanager
 def scratch(walker: "Walker") -> Iterator[Any]:
-    """A place to emit regions into before the operation that will own them can be made.
+    """Provide a place to emit regions into before the operation that will own them can be made.
 
-    That operation needs the types of its results, and these are known only when its regions are there.  What is given
-    up by an exception is put aside, and is destroyed when nothing can refer to it any more.
+    That operation needs the types of its results, and these are known only when its regions exist.  If an exception ends
+    the emission, the operations are kept aside, and are destroyed when nothing can refer to them any more.
     """
     holder = ir.Operation.create("stablehlo.case", results=[], operands=[builder.constant(0, INT32).ir], regions=1)
     try:
@@ -53,29 +53,29 @@ def scratch(walker: "Walker") -> Iterator[Any]:
 
 
 class Walker(ABC):
-    """Emits the control flow.  What an op means and how a function is left is the business of ``module.Lowering``."""
+    """Emits the control flow. The meaning of ops and the exits of a function are the business of ``module.Lowering``."""
 
     scope: FunctionScope
     bail: T | None
     token: Any
     acted: bool
-    #: how many loops there are around what is emitted
+    #: the number of loops around the code that is being emitted
     depth: int = 0
-    #: how often each of them goes round
+    #: the trip counts of these loops
     rounds: tuple[Rounds, ...] = ()
-    #: what all ops take, and where is counted how much of it is left (``compile_budget``)
+    #: the estimated cost of all ops, and the location that holds the remaining fuel (``compile_budget``)
     work: Work
     fuel: Location | None = None
 
-    #: how often an iteration was done before a loop, by its head; under None: how many ops were done so
+    #: the number of iterations that were peeled off each loop, by its header; under None: the number of ops in all of them
     peeled: dict[Block | None, int]
-    #: why paths were given up
+    #: the reasons why paths bail out
     reasons: list[NotLowerable]
-    #: what was emitted in vain
+    #: operations that were emitted and then discarded
     given_up: list[Any]
-    #: what each store was made of
+    #: for the array after each store: the array before it, the update, the starts
     stored: "dict[Any, Store]"
-    #: what has been read of an array, by its content
+    #: the values that were loaded from arrays, by the content of the array
     loads: dict[Any, list[T]]
     memory: Memory
 
@@ -121,7 +121,9 @@ class Walker(ABC):
     # --------------------------------------------------------------------------------------------- one path
 
     def walk(self, start: Arrival, region: Region, until: Collection[Block], first: bool = False) -> Arrival:
-        """Go on from start until every path has come to a block of until (the first one excepted, if first)."""
+        """Walk from ``start`` until every path has reached a block of ``until``, and return the Arrival. ``first``: the blocks of ``start`` do
+        not stop the walk.
+        """
         while True:
             if not start.entries:
                 return start
@@ -140,14 +142,14 @@ class Walker(ABC):
             first = False
 
     def bind(self, block: Block, slots: Sequence[Slot]) -> None:
-        """The parameters of a block, and what comes out of loops into it."""
+        """Bind the parameters of a block, and the values that loops carry out into it, to the slots."""
         for value, slot in zip((*block.params, *self.scope.carried_out.get(block, ())), slots, strict=True):
             if slot is UNDEF:
-                slot = Known(None)  # on no path that comes here
+                slot = Known(None)  # defined on no path that leads here
             self.scope.env[value] = cast(Operand, slot)
 
     def along(self, edge: Any) -> tuple[Block, list[Slot]]:
-        """What an edge brings to its block."""
+        """Return the block that an edge leads to, and the slots that it brings there."""
         extra = self.scope.carried_out.get(edge.block, ())
         return edge.block, [*map(self.operand, edge.args), *(self.scope.env.get(v, UNDEF) for v in extra)]
 
@@ -157,7 +159,9 @@ class Walker(ABC):
                 self.lower_op(op)
 
     def block(self, block: Block, slots: list[Slot]) -> Arrival:
-        """Emit one block; the Arrival at its successors.  What a handler does that can't be lowered is given up there."""
+        """Emit one block and return the Arrival at its successors. A handler that can't be lowered, or an op that always raises, bails out
+        there.
+        """
         try:
             return self._block(block, slots)
         except ShapeUnknown:
@@ -201,7 +205,9 @@ class Walker(ABC):
         raise AssertionError(terminator)
 
     def _landing(self, ok: Edge | None, error: Edge, caught: list[tuple[T, type[BaseException]]]) -> Arrival:
-        """Behind a call under a handler: on, or to the handler with an exception of one of these classes; the first one counts."""
+        """Return the Arrival behind a call under a handler: at ``ok``, or at the handler with an exception of one of the caught classes; the
+        first condition counts.
+        """
         classes = list(dict.fromkeys(cls for _, cls in caught))
         entries = [] if ok is None else [self.along(ok)]
         for cls in classes:
@@ -222,7 +228,7 @@ class Walker(ABC):
     # --------------------------------------------------------------------------------------------- branches
 
     def switch(self, start: Arrival, region: Region, until: Collection[Block], first: bool) -> Arrival:
-        """Walk from each entry as far as only it can come, then merge."""
+        """Walk from each entry up to the blocks that other entries reach as well, then merge."""
         groups = self._groups(start, region, first, until)
         there = {b for b, _ in start.entries if b in until or self.is_exit(b)} if not first else set()
         reached = [reach([b for b, _ in entries if b not in there], region, until) for entries, _ in groups]
@@ -241,7 +247,7 @@ class Walker(ABC):
             return self.merge(choice, sides, holder)
 
     def _groups(self, start: Arrival, region: Region, first: bool, until: Collection[Block]) -> list[tuple[list[tuple[Block, list[Slot]]], dict[int, int]]]:
-        """The entries, those into different heads of one loop together: (entries, old number → number within)."""
+        """Group the entries, those into different headers of one loop together: (entries, old number → number within the group)."""
         groups: list[tuple[list[tuple[Block, list[Slot]]], dict[int, int]]] = []
         by_loop: dict[int, int] = {}
         for k, (block, slots) in enumerate(start.entries):
@@ -257,7 +263,7 @@ class Walker(ABC):
         return groups
 
     def side(self, holder: Any, walk: Any) -> Side:
-        """Emit a walk into a block of its own."""
+        """Emit a walk into a block of its own and return the Side; the state of the walker is restored."""
         block = holder.regions[0].blocks.append()
         outer = self.scope.env, self.bail, self.token, self.acted, self.memory.content
         self.scope.env = dict(self.scope.env)
@@ -272,7 +278,7 @@ class Walker(ABC):
             self.scope.env, self.bail, self.token, self.acted, self.memory.content = outer
 
     def merge(self, choice: Choice, sides: list[Side], holder: Any) -> Arrival:
-        """One Arrival out of those of the sides, of which choice picks one."""
+        """Merge the Arrivals of the sides, of which ``choice`` picks one, into one Arrival."""
         targets = list(dict.fromkeys(block for side in sides for block, _ in side.arrival.entries))
         table: list[tuple[Block, int, list[Slot]]] = []
         for target in targets:
@@ -290,13 +296,13 @@ class Walker(ABC):
         joined.finish()
         for location, slot in filled:
             found = slot.value if isinstance(slot, Pending) else slot
-            # what no side knows of is one of several that a variable never is here
+            # a location without content on any side belongs to a member of a OneOf that can't occur here
             self.memory.content[location] = tensor(found) if isinstance(found, Val) else builder.zeros(location.dtype, location.shape)
         self.acted = self.acted or any(s.acted for s in sides)
         return Arrival([(t, [s if not isinstance(s, Pending) else s.value for s in merged[t]]) for t in targets], picked())
 
     def kept(self, block: Block) -> set[Location]:
-        """What is referred to from block on, but by its slots; within an expression, all that there is."""
+        """Return the locations that are referred to from ``block`` on, except by its own slots; within an expression, all that are known."""
         if block not in self.scope.live and not self.is_exit(block):
             return self.memory.known()
         own = {*block.params, *self.scope.carried_out.get(block, ())}
@@ -304,7 +310,9 @@ class Walker(ABC):
         return found | self.scope.pinned
 
     def _meet(self, targets: list[Block], sides: list[Side], table: list[tuple[Block, int, list[Slot]]]) -> dict[Location, tuple[Location | None, ...]]:
-        """Move the arrays of the slots to where they are at each target; what is there now, and where it was on each side."""
+        """Move the arrays of the slots to their locations at each target. Returns each location that is used there, with the location on each
+        side.
+        """
         used: dict[Location, tuple[Location | None, ...]] = {}
         made: dict[Any, Location] = {}
         for target in targets:
@@ -319,7 +327,7 @@ class Walker(ABC):
         return used
 
     def _contents(self, sides: list[Side], used: dict[Location, tuple[Location | None, ...]]) -> list[tuple[Location, list[Slot]]]:
-        """What is in memory on each side, for all of it that differs, or that is new."""
+        """Collect the content on each side of every location whose content differs, or that is new."""
         rows: dict[Location, list[Slot]] = {}
         here = self.memory.content
         for location in dict.fromkeys(loc for s in sides if s.arrival.entries for loc, t in s.content.items() if loc not in here or here[loc].ir != t.ir):
@@ -332,7 +340,7 @@ class Walker(ABC):
         return list(rows.items())
 
     def _was(self, side: Side, location: Location) -> Slot:
-        """What is in a location at the end of a side."""
+        """Return the content of a location at the end of a side; UNDEF if it has none there."""
         if not side.arrival.entries or not (location in side.content or self.memory.knows(location)):
             return UNDEF
         return content(side.content.get(location) or self.memory.read(location))
@@ -342,7 +350,9 @@ class Walker(ABC):
         return names[k] or "a value" if k < len(names) else "a value"
 
     def each_way(self, value: OneOf, does: "Callable[[Operand], Operand]") -> Operand:
-        """What comes of one of several: that of each, and the one it is at run time.  What can't be done is given up there."""
+        """Apply ``does`` to each member of a OneOf, and merge the results by the member that it is at run time. A member for which that can't be
+        lowered bails out.
+        """
         there = Block()
         reasons: list[NotLowerable] = []
 
@@ -364,7 +374,7 @@ class Walker(ABC):
         return cast(Operand, found.entries[0][1][0])
 
     def choose(self, pred: T, yes: Operand, no: Operand) -> Operand:
-        """One of two, of whatever kinds."""
+        """Select one of two operands of any kinds: ``yes`` where ``pred`` holds, else ``no``."""
         there = Block()
         with scratch(self) as holder:
             sides = [self.side(holder, lambda x=x: Arrival([(there, [x])])) for x in (yes, no)]
@@ -374,7 +384,7 @@ class Walker(ABC):
     # --------------------------------------------------------------------------------------------- loops
 
     def entered_at(self, region: Region, heads: Sequence[Block]) -> Region:
-        """A loop as it is when these are all its heads."""
+        """Return the loop as a region whose headers are exactly these."""
         found = with_heads(region, heads)
         for block, values in carried_out(self.scope.order, found, self.scope.needed).items():
             if block in region.blocks:
@@ -383,4 +393,4 @@ class Walker(ABC):
 
     @abstractmethod
     def loop(self, start: Arrival, region: Region, until: Collection[Block]) -> Arrival:
-        """Emit a ``while``; the Arrival at the loop's exits (``while_loops``)."""
+        """Emit a ``while`` and return the Arrival at the loop's exits (``while_loops``)."""

@@ -1,4 +1,4 @@
-"""Stores on the sides of a branch, moved behind it, or done on one side alone where the branch goes."""
+"""Store sinking: stores on the sides of a branch are moved behind it, or made conditional in place where the branch is replaced by selects."""
 
 from typing import Any, Final, cast
 
@@ -10,17 +10,17 @@ from hovis_xla.jaxlib.adapter import context, ir
 
 STORE: Final = "stablehlo.dynamic_update_slice"
 
-#: As many stores into one array are moved behind a branch.
+#: Maximum number of stores into one array that are sunk below a branch.
 MOST: Final = 8
 
-#: The array before a store, what is stored, and where.
+#: The array before a store, the stored part, and its starts.
 Store = tuple[T, T, tuple[T, ...]]
 
 
 class SunkStores:
-    """Stores on the sides of a branch into one array, done behind it: an ``if`` that gives whole arrays would copy them.
+    """Stores into one array on the sides of a branch, moved behind it: an ``if`` that gives whole arrays would copy them.
 
-    The sides give what is stored and where; one that stores less writes back what is there.
+    The sides give the parts that are stored, and their starts; a side with fewer stores writes back the old content.
     """
 
     def __init__(self, base: T, num: Num, slots: list[Slot]) -> None:
@@ -33,7 +33,9 @@ class SunkStores:
 
     @staticmethod
     def chains(joined: Any, slots: list[Slot]) -> "tuple[T, list[list[Store]]] | None":
-        """The array before the stores, and the stores of each side; None, if it is not the same but for a few of them."""
+        """Return the array before the stores, and the stores of each side; None if the array differs between the sides by more than a few
+        stores.
+        """
         chains: list[list[Store]] = []
         bases: list[T] = []
         for slot in slots:
@@ -56,7 +58,7 @@ class SunkStores:
 
     @staticmethod
     def of(joined: Any, slots: list[Slot], num: Num) -> "SunkStores | None":
-        """None, if the array is not the same on all sides but for a few stores."""
+        """Return the sunk stores of a slot; None if the array differs between the sides by more than a few stores."""
         found = SunkStores.chains(joined, slots)
         if found is None:
             return None
@@ -67,11 +69,11 @@ class SunkStores:
         return sunk
 
     def _step(self, joined: Any, k: int, chains: "list[list[Store]]", slots: list[Slot]) -> None:
-        """What is wanted of the branch for the k-th store."""
+        """Request the results of the branch that the k-th store needs."""
         rank = len(self.num.shape)
         _, first, where = next(chain[k] for chain in chains if len(chain) > k)
         shape = first.shape
-        # what writes back what is there does so at the same place, if that is known before the branch
+        # a side that writes back the old content does so at the same starts, if these are known before the branch
         outside = not any(block_of(t.ir) == b for t in where for b in joined.blocks)
         updates: list[Slot] = []
         starts: list[list[Slot]] = [[] for _ in range(rank)]
@@ -91,7 +93,7 @@ class SunkStores:
         self.steps.append(step)
 
     def store(self, walker: Any) -> None:
-        """Do the stores."""
+        """Emit the stores behind the branch."""
         t = self.base
         for update, starts in self.steps:
             t = walker.put(t, tensor(cast(Val, update.value)), tuple(tensor(cast(Val, s.value)) for s in starts))
@@ -99,11 +101,11 @@ class SunkStores:
 
 
 def make_conditional(walker: Any, after: Any, here: T) -> None:
-    """Have a store write back what is there where its side is not come to; ``after``: the array with it."""
+    """Make a store write back the old content where its side is not taken (``here`` is False); ``after``: the array after the store."""
     base, update, starts = walker.stored[after]
     store = after.owner if after.owner.name == STORE else after.owner.operands[0].owner
     kept = store.operands[1]
-    waits = kept != update.ir  # by a call
+    waits = kept != update.ir  # for the loads, by a barrier
     with ir.InsertionPoint(kept.owner if waits else store), ir.Location.unknown(context()):
         chosen = builder.select(here, update, walker.barrier(slicing.dynamic_slice(base, starts, update.shape)))
     if waits:

@@ -1,15 +1,16 @@
-"""Loops: one ``while`` for each strongly connected part of the control flow.
+"""Lowering of loops: one ``while`` for each strongly connected component of the control flow.
 
-The body is walked from the heads to the heads and the exits.  What goes round are the parameters of the heads, then,
-each only if there is need for it: the number of the head that comes next, the token, the flag that says go on, the bail,
-the number of the exit, and the values that leave by the exits.
+The body is walked from the headers to the headers and the exits.  The loop carries the parameters of the headers and then,
+each only if it is needed: the number of the next header, the token, the flag that says to continue, the bailout flag, the
+number of the exit, and the values that leave by the exits.
 
-A loop whose head is nothing but a cheap test keeps it: it becomes the condition, is emitted once more at the top of the
-body for the values it defines, and a last time behind the loop.  All others are ``while go:``, ``go`` made in the body.
+If the header is nothing but a cheap test, this becomes the condition of the ``while``; it is emitted once more at the top of
+the body for the values that it defines, and a last time behind the loop.  All other loops are ``while go:``, with ``go``
+computed in the body.
 
-What a parameter of a head is, is learned by trying: if the body brings another kind of thing than there was at first, what
-was emitted is given up.  Then one iteration is done before the loop (``x = 0``, and an array from the second one on), or
-the parameter is one of both from the start.
+The kind of a header parameter is found by trial: if the body brings another kind than there was at first, the operations that
+were emitted are discarded.  Then one iteration is peeled off (``x = 0``, and an array from the second one on), or the parameter
+is taken to be of either kind from the start.
 """
 
 import operator
@@ -47,17 +48,17 @@ from hovis_xla.lowering.control.carried_values import CarriedValues, Changed, Ki
 from hovis_xla.lowering.control.compile_budget import burned
 from hovis_xla.lowering.control.control_flow import Walker, scratch
 
-#: So often a loop is emitted, each time knowing more of what its variables become.
+#: Maximum number of times that a loop is emitted; each time, more is known of the kinds of its variables.
 ATTEMPTS: Final = 24
 
-#: A first iteration is done before the loop, if it is this short, this often in a row, and within this for all loops together.
+#: A first iteration may be peeled off: the maximum number of its ops, of such iterations of one loop, and of ops peeled off all loops.
 PEELED_OPS: Final = 300
 PEELINGS: Final = 3
 PEELED_IN_ALL: Final = 3000
 
 
 def lower_loop(walker: Walker, start: Arrival, region: Region, until: Collection[Block]) -> Arrival:
-    """Emit a loop; the Arrival at its exits, or at its heads as well, if it was one iteration that was emitted."""
+    """Emit a loop and return the Arrival at its exits, and at its headers as well if only one iteration was emitted (peeled)."""
     kinds: Kinds = {}
     made: Made = {}
     for _ in range(ATTEMPTS):
@@ -67,7 +68,7 @@ def lower_loop(walker: Walker, start: Arrival, region: Region, until: Collection
         except Raises as reason:
             if lowering.top is None or not lowering.top.reads:
                 raise
-            walker.reasons.append(reason)  # what the test reads is never there
+            walker.reasons.append(reason)  # a read in the test always fails
             walker.give_up()
             return Arrival([])
         except Changed as change:
@@ -87,12 +88,12 @@ def _may_peel(walker: Walker, region: Region, head: Block) -> bool:
 
 
 class LoopLowering(CarriedValues):
-    """One loop: its body, and the ``while`` that is made of it."""
+    """The lowering of one loop: its body, and the ``while`` that is made of it."""
 
     def run(self) -> Arrival:
         w = self.walker
         if set(self.heads) != set(self.region.heads):
-            # a test that was decided while lowering leaves a way in unused
+            # a test that was decided during lowering leaves an entry of the loop unused
             self.region = w.entered_at(self.region, self.heads)
         w.acted = w.acted or self.acts
         entry_bail = w.bail
@@ -142,13 +143,13 @@ class LoopLowering(CarriedValues):
             w.bind(head, entries[0][1])
             w.ops(head)
             if self.top.reads:
-                w.bail = None  # else there would be no such round
+                w.bail = None  # if it holds, the condition has ended the loop already
             return w.walk(Arrival([w.along(stay)]), self.region, self.until)
 
-    # --------------------------------------------------------------------------------------------- closing
+    # --------------------------------------------------------------------------------------------- building the ``while``
 
     def _close(self, arrival: Arrival, bail: T | None, token: Any, entry_bail: T | None) -> Arrival:
-        """Make the ``while`` out of what the body arrived at."""
+        """Make the ``while`` from the Arrival of the body, and return the Arrival behind it."""
         w = self.walker
         with ir.InsertionPoint(self.body), ir.Location.unknown(context()):
             self.end_heads(arrival)
@@ -176,7 +177,7 @@ class LoopLowering(CarriedValues):
             before, within = self.loop.carried[location]
             if self.ends[at] != within.ir:
                 w.memory.content[location] = T(results[at], location.dtype, location.shape)
-            else:  # it has been read when the loop is done
+            else:  # only read in the loop: the loads are complete when the loop has its results
                 w.loads.setdefault(before.ir, []).extend(T(results[k], v.num.dtype, ()) for k, v in enumerate(self.inits[:1]) if not v.num.shape)
         for location, at in self.arrays.items():
             w.memory.content[location] = T(results[at], location.dtype, location.shape)
@@ -185,7 +186,9 @@ class LoopLowering(CarriedValues):
         return self._after(results, exits, which)
 
     def _foresee(self, go: "T | bool", bail: T | None, entry_bail: T | None) -> tuple[T | None, T | None]:
-        """What is left of the bail, and of the one in front, if it is found out before a round that it would fail."""
+        """Detect failing iterations before they begin, where that is possible; return the bailout flags that remain: of the body, and in front
+        of the loop.
+        """
         w = self.walker
         if go is not True or self.top is None or self.acts or w.fuel is not None:
             return bail, entry_bail
@@ -201,11 +204,11 @@ class LoopLowering(CarriedValues):
             return bail, entry_bail
         (at, counting), failed = counter, entry_bail
         over = self.outside(lambda: builder.select(failed, counting.bound, counting.start))
-        self.inits[at] = Val(self.inits[at].num, over.ir)  # no flag goes round: it has counted already
+        self.inits[at] = Val(self.inits[at].num, over.ir)  # no flag is carried: on failure the counter starts at the bound, and no iteration runs
         return None, None
 
     def _counter(self) -> tuple[int, Counting] | None:
-        """The number of what is carried that counts, and how, if the test at the top is whether it has come to a bound."""
+        """Return the index of the carried value that counts, and its Counting, if the test at the top compares it with a bound; else None."""
         w, head = self.walker, self.heads[0]
         if not isinstance(head.terminator, Branch) or self.top is None:
             return None
@@ -219,7 +222,7 @@ class LoopLowering(CarriedValues):
             return None
         inside = {v for b in self.region.blocks for v in (*b.params, *b.all_ops())}
         if isinstance(bound, Op) and bound.callee is before and not any(v in inside for v in bound.operands()):
-            self.outside(lambda: w.lower_op(bound))  # that of a loop that does several rounds at a time
+            self.outside(lambda: w.lower_op(bound))  # the bound of an unrolled loop
         elif bound in inside:
             return None
         limit = w.operand(bound)
@@ -228,11 +231,13 @@ class LoopLowering(CarriedValues):
         return at, Counting(tensor(self.inits[at]), self.outside(lambda: tensor(as_val(limit, INT))), step, how in (operator.le, operator.ge))
 
     def _carry_go(self, go: "T | bool", bail: T | None, entry_bail: T | None) -> int | None:
-        """The flag that says whether to go on; nothing, where the test at the top says it all, or with the bail, which is carried anyway."""
+        """Carry the flag that says whether to continue, and return its index; None if the test at the top decides alone, or with the bailout
+        flag, which is carried anyway.
+        """
         if self.top is not None and go is True and (bail is not None or entry_bail is None):
             return None
         init = self.outside(lambda: builder.constant(True) if entry_bail is None else builder.not_(entry_bail))
-        if self.top is not None and go is True:  # it is what it was in front of the loop
+        if self.top is not None and go is True:  # the flag keeps its initial value
             return self.carry(init.ir, self.argument(Num(ARRAY, BOOL)), argument=False)
         end = truth(go)
         if bail is not None:
@@ -246,7 +251,9 @@ class LoopLowering(CarriedValues):
         return self.carry(init.ir, bail.ir)
 
     def _carry_choice(self, choice: Choice, leaving: list[Any]) -> Any:
-        """Which exit was taken: an index, or the number of a carried value.  With a test at the top, 0 is that exit."""
+        """Carry the number of the exit that was taken, and return its index; None if there is only one. With a test at the top, 0 is the exit of
+        the test.
+        """
         shift = 1 if self.top is not None else 0
         if len(leaving) + shift <= 1:
             return None
@@ -258,7 +265,7 @@ class LoopLowering(CarriedValues):
         return self.carry(init.ir, as_tensor(renumber(choice, numbers)).ir)
 
     def _make(self, flag: int | None, failed: int | None) -> Any:
-        """The condition, and the operation itself."""
+        """Emit the condition and the ``while`` operation, and return its results."""
         w = self.walker
         inits = [v.ir for v in self.inits] + self.more
         condition = self.holder.regions[0].blocks.append(*(v.type for v in inits))
@@ -271,7 +278,7 @@ class LoopLowering(CarriedValues):
                 go = builder.not_(T(arguments[failed], BOOL, ()))
             if self.top is not None:
                 outer = w.scope.env, w.bail, w.token, w.acted, w.memory.content, w.depth
-                w.scope.env, w.bail, w.acted, w.depth = dict(w.scope.env), None, False, 0  # nothing is stored that reads would have to wait for
+                w.scope.env, w.bail, w.acted, w.depth = dict(w.scope.env), None, False, 0  # depth 0: no store that loads have to be ordered with
                 w.memory.content = {**w.memory.content, **{loc: T(arguments[at], loc.dtype, loc.shape) for at, loc in self._held()}}
                 test = self._goes_on(arguments, self.top)
                 go = test if go is None else builder.and_(test, go)
@@ -286,11 +293,11 @@ class LoopLowering(CarriedValues):
         return list(made.results)
 
     def _held(self) -> list[tuple[int, Location]]:
-        """What is in memory while the loop goes, by the number under which it is carried."""
+        """List the locations in memory during the loop, with the index under which each is carried."""
         return [(at, loc) for loc, at in (*self.arrays.items(), *self.carried.items())]
 
     def _test(self, values: Sequence[Any]) -> T:
-        """The head's ops and its test on these values: True to stay."""
+        """Emit the header's ops and its test on these values: True to stay."""
         w = self.walker
         head = self.heads[0]
         w.bind(head, [self.slot(head, k, values) for k in range(len(self.start.entries[0][1]))])
@@ -302,14 +309,14 @@ class LoopLowering(CarriedValues):
         return test if self.top.stay is branch.true else builder.not_(test)
 
     def _goes_on(self, values: Sequence[Any], top: Top) -> T:
-        """Is there to be a round that begins with these values, and would it not give up?"""
+        """Emit the test of whether an iteration is to begin with these values, and would not bail out."""
         test = self._test(values)
         if top.reads and self.walker.bail is not None:
             test = builder.and_(test, builder.not_(self.walker.bail))
         return test if self.guard is None else builder.and_(test, builder.not_(self._guard(values)))
 
     def _guard(self, values: Sequence[Any]) -> T:
-        """Would a round give up that begins with these values?"""
+        """Emit the test of whether an iteration that begins with these values would bail out."""
         assert self.guard is not None
         return T(Copies(self.body, dict(zip(self.body.arguments, values, strict=False))).of(self.guard.ir), BOOL, ())
 
@@ -329,7 +336,7 @@ class LoopLowering(CarriedValues):
         return Arrival(entries, choice)
 
     def _distinct(self, entries: list[tuple[Block, list[Slot]]], choice: Choice) -> Arrival:
-        """The exit of the test and a break lead to the same block: one entry, with slots selected."""
+        """Merge the exit of the test and a break that lead to the same block: one entry, with slots selected."""
         w = self.walker
         with ir.InsertionPoint(self.holder), scratch(w) as holder:
             sides = [w.side(holder, lambda e=e: Arrival([e])) for e in entries]

@@ -1,1 +1,1 @@
-"""Rows for NumPy's functions of arrays."""
+"""Lowering rules for NumPy's functions of arrays."""

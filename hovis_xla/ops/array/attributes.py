@@ -1,4 +1,4 @@
-"""What arrays are asked for: their shape, length and attributes, an item as a number of Python's, a view of their bits."""
+"""Attributes of arrays (shape, length, …), conversion of an item to a Python number, and views of the bits as another dtype."""
 
 import builtins
 import math
@@ -29,12 +29,12 @@ def _len(low: L, a: Operand) -> Operand | None:
     return Known(len(a.parts)) if isinstance(a, Struct) and is_sequence(a) else None
 
 
-#: Methods of ufuncs: one with ``out=`` is looked up when it is called.
+#: Methods of ufuncs; a call of one with ``out=`` looks the method up as an attribute.
 _OF_UFUNCS: Final = frozenset({"reduce", "accumulate", "outer", "reduceat", "at"})
 
 
 def _attribute(low: L, x: Operand, name: Operand) -> Operand | None:
-    """``x.shape``, ``x.T`` …, and methods, which wait for their call."""
+    """Lower ``x.shape``, ``x.T`` and other attributes; a method becomes a `Bound` until it is called."""
     if isinstance(x, Known) and is_a(x.value, np.dtype | np.finfo | np.iinfo) and isinstance(name, Known):
         return Known(getattr(x.value, name.value))
     if isinstance(x, Known) and is_a(x.value, np.ufunc) and isinstance(name, Known) and name.value in _OF_UFUNCS:
@@ -60,7 +60,7 @@ def _attribute(low: L, x: Operand, name: Operand) -> Operand | None:
 
 
 def _item(low: L, a: Operand, *at: Operand) -> Operand | None:
-    """``x.item()``: a Python number; ``x.item(7)``: of the flat array; ``x.item(1, 2)``."""
+    """Lower ``x.item()`` to a Python number; ``x.item(7)`` indexes the flattened array, ``x.item(1, 2)`` the array itself."""
     if at and isinstance(a, Val):
         flat = len(at) == 1 and not (isinstance(at[0], Known) and is_a(at[0].value, tuple))
         where = at[0] if len(at) == 1 else Struct(operations.make_tuple, at, Op(operations.make_tuple, ()))
@@ -73,12 +73,12 @@ def _item(low: L, a: Operand, *at: Operand) -> Operand | None:
 
 
 def _to_list(low: L, a: Operand) -> Operand | None:
-    """``x.tolist()`` of a scalar."""
+    """Lower ``x.tolist()`` of a scalar."""
     return _item(low, a) if isinstance(a, Val) and not a.num.shape else None
 
 
 def _seen_as(low: L, a: Operand, dtype: Operand = NONE) -> Operand | None:
-    """``x.view(dtype)`` of elements of the same size: their bits."""
+    """Lower ``x.view(dtype)`` to a dtype of the same item size: reinterpret the bits."""
     t = array(low, a)
     if t is None or not isinstance(dtype, Known) or dtype.value is None or dtype.value is np.ndarray:
         return None

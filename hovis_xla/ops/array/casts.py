@@ -1,4 +1,4 @@
-"""Casts of arrays and NumPy scalars: to other dtypes, and to Python's numbers and truths."""
+"""Casts of arrays and NumPy scalars to other dtypes, and to Python numbers and truth values."""
 
 import math
 import operator
@@ -30,7 +30,7 @@ def _not(low: L, a: Operand) -> Operand | None:
 
 @once
 def _takes_one_element(cls: type) -> bool:
-    """Does this version of NumPy let an array of one element (and of some dimension) be converted?"""
+    """Does this version of NumPy let cls convert an array of one element that has a dimension?"""
     with warnings_are("ignore"):
         try:
             cls(np.ones(1))
@@ -40,7 +40,7 @@ def _takes_one_element(cls: type) -> bool:
 
 
 def to_python(cls: type, row: Row) -> Row:
-    """``int(x)``, ``float(x)`` of one element: as of the Python number that has its value."""
+    """Make the lowering of ``int(x)`` or ``float(x)`` of an array with one element: apply row to the Python number of the same value."""
 
     def convert(low: L, a: Operand, *rest: Operand) -> Operand | None:
         if not isinstance(a, Val) or a.num.kind == PYTHON or rest or math.prod(a.num.shape) != 1:
@@ -64,7 +64,7 @@ def scalar_call(cls: type[np.generic]) -> Row:
         if class_of(x) is None and not is_numpy(x):
             return None
         dtype = np.dtype(cls)
-        if class_of(x) is float and dtype.kind in "iu":  # as Python makes an int of it: what does not fit raises
+        if class_of(x) is float and dtype.kind in "iu":  # converted as by Python's int: a value that does not fit raises
             whole = low.call(int, [x], {})
             return None if whole is None else row(low, whole)
         if class_of(x) is int and dtype.kind in "iu":
@@ -79,7 +79,7 @@ def scalar_call(cls: type[np.generic]) -> Row:
 def astype(
     low: L, x: Operand, dtype: Operand, order: Operand = NONE, casting: Operand = NONE, subok: Operand = TRUE, copy: Operand = TRUE, *, device: Operand = NONE
 ) -> Operand | None:
-    """Without a copy it may be the array itself; the order of the result is that of C, as everywhere."""
+    """Lower ``astype``. Without ``copy=True`` the result may be the array itself; a new array is in C order, as everywhere."""
     options = (order, casting, copy, device)
     if not isinstance(dtype, Known) or not isinstance(x, Val) or x.num.kind == PYTHON or not all(isinstance(o, Known) for o in options):
         return None

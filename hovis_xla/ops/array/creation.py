@@ -1,4 +1,4 @@
-"""Arrays that are made: of one number, of a range, of lists and of other arrays.  Shapes are numbers here: what is not known has no row."""
+"""Creation of arrays from a number, a range, lists or other arrays. Shapes are known numbers here: an unknown shape has no lowering."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -16,7 +16,7 @@ from hovis_xla.ops.array.ufuncs import cast
 from hovis_xla.ops.scalar.arithmetic import check_range
 from hovis_xla.ops.scalar.python_numbers import L, Row, class_of
 
-#: An array whose size is not known is held at the width that it has at most, if that is no more than this.
+#: An array of unknown size is padded to its greatest possible size, if that is at most this.
 WIDEST: Final = 1 << 12
 
 
@@ -36,7 +36,7 @@ def _filled(value: int) -> Row:
 
 
 def _bare(low: L, shape: Operand, dtype: Operand = NONE) -> Operand | None:
-    """``np.ndarray(shape, dtype)``, without memory of the caller's."""
+    """Lower ``np.ndarray(shape, dtype)`` without a buffer from the caller."""
     return _filled(0)(low, shape, dtype)
 
 
@@ -59,7 +59,7 @@ def _like(value: int) -> Row:
 
 
 def _shaped_as(low: L, a: Operand) -> T | None:
-    """An array, or a number of Python's, which is one without dimensions."""
+    """Return an array, or a Python number as a tensor of rank 0; None for any other operand."""
     return tensor(low.val(a)) if is_numpy(a) or class_of(a) in (bool, float, complex) else None
 
 
@@ -70,11 +70,11 @@ def _full_like(low: L, a: Operand, fill_value: Operand, dtype: Operand = NONE) -
 
 
 def _known_array(fn: Callable[..., Any]) -> Row:
-    """A creation function of known numbers: done here."""
+    """Make the lowering of a creation function of known numbers: evaluate it while lowering."""
 
     def row(low: L, *args: Operand, **named: Operand) -> Operand | None:
         for a in args:
-            sizes(a)  # says so, if it is a number that is not known
+            sizes(a)  # raises ShapeUnknown for an unknown number
         if not all(isinstance(a, Known) for a in (*args, *named.values())):
             return None
         found = fn(*(a.value for a in args), **{k: v.value for k, v in named.items()})  # type: ignore[union-attr]
@@ -99,7 +99,7 @@ def _arange(low: L, *bounds: Operand, dtype: Operand = NONE) -> Operand | None:
 
 
 def _counting(low: L, bound: Operand, dtype: Any) -> Operand:
-    """``np.arange`` up to a bound of which it is known how much it is at most: as wide as that."""
+    """Lower ``np.arange`` up to a bound that is known at run time only: a `Ragged` array, as wide as the bound can be at most."""
     _, most = low.interval(bound) or (0, WIDEST + 1)
     if most > WIDEST:
         sizes(bound)
@@ -110,7 +110,7 @@ def _counting(low: L, bound: Operand, dtype: Any) -> Operand:
 
 def _asarray(copies: bool) -> Row:
     def row(low: L, obj: Operand, dtype: Operand = NONE, order: Operand = NONE, *, copy: Operand = NONE) -> Operand | None:
-        # ``np.array`` copies unless it is told not to, ``np.asarray`` does where it has to
+        # ``np.array`` copies unless told not to, ``np.asarray`` only where necessary
         if not isinstance(copy, Known) or not isinstance(order, Known) or copy.value is False or order.value not in (None, "C", "K", "A"):
             return None
         itself = copy.value is not True and (not copies or copy is not NONE)
@@ -138,7 +138,7 @@ def _asarray(copies: bool) -> Row:
 
 
 def _nested(low: L, obj: Operand) -> T | None:
-    """Lists of lists of numbers, or of arrays."""
+    """Return nested lists of numbers or arrays as one tensor, or None if they do not form one."""
     parts = parts_of(obj)
     if not parts:
         return None
@@ -162,7 +162,7 @@ def _copy(low: L, a: Operand) -> Operand | None:
 
 
 def _contiguous(low: L, a: Operand, dtype: Operand = NONE) -> Operand | None:
-    """``np.ascontiguousarray`` where it is not the array itself, and ``np.asfortranarray``: a copy, and never without dimensions."""
+    """Lower ``np.ascontiguousarray`` where it is not the array itself, and ``np.asfortranarray``: a copy of rank 1 or more."""
     if isinstance(a, Val) and a.num.kind == ARRAY and not a.num.shape:
         return None
     found = _asarray(False)(low, a, dtype)

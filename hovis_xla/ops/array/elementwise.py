@@ -1,4 +1,4 @@
-"""What each of NumPy's elementwise functions emits, for operands that have the dtype of its loop and are broadcast."""
+"""The operations emitted for each of NumPy's elementwise functions. The operands have the dtype of the loop and are broadcast."""
 
 import math
 from collections.abc import Callable
@@ -21,7 +21,7 @@ def _op(name: str) -> Make:
 
 def _chlo(name: str) -> Make:
     def make(*xs: T) -> T:
-        if xs[0].dtype.itemsize == 2:  # CHLO's expansions want more than half precision
+        if xs[0].dtype.itemsize == 2:  # CHLO's expansions need more than half precision
             wide = [builder.convert(x, np.dtype(np.float32)) for x in xs]
             return builder.convert(builder.chlo_op(name, *wide), xs[0].dtype)
         return builder.chlo_op(name, *xs)
@@ -43,7 +43,7 @@ def _compare(direction: str) -> Make:
 
 
 def _compare_signed(direction: str, x: T, y: T) -> T:
-    """NumPy compares an int64 with a uint64 exactly: one that is negative is less."""
+    """Compare an int64 with a uint64 exactly, as NumPy does: a negative integer is less."""
     signed = x if x.dtype.kind == "i" else y
     found = compare(direction, *(builder.convert(v, np.dtype(np.uint64)) for v in (x, y)))
     less = direction in ("NE", *(("LT", "LE") if signed is x else ("GT", "GE")))
@@ -58,7 +58,7 @@ def _logical(combine: Make) -> Make:
 
 
 def _floor_divide(x: T, y: T) -> T:
-    """Integers by zero give 0, floats what ``x / y`` gives."""
+    """Divide and round down. By zero, an integer gives 0 and a float gives ``x / y``."""
     zero = arithmetic.is_zero(y)
     if x.dtype.kind in "iu":
         return select(zero, like(0, x), arithmetic.int_floor_div(x, select(zero, like(1, y), y)))
@@ -92,16 +92,16 @@ def _sign(x: T) -> T:
         return x
     if x.dtype.kind == "u":
         return select(arithmetic.is_zero(x), x, like(1, x))
-    if x.dtype.kind == "f":  # of -0.0 it is 0.0
+    if x.dtype.kind == "f":  # the sign of -0.0 is 0.0
         return select(arithmetic.is_zero(x), like(0, x), builder.op("sign", x))
     return builder.op("sign", x)
 
 
 def reciprocal(x: T) -> T:
-    if x.dtype.kind in "iu":  # through a double
+    if x.dtype.kind in "iu":  # computed as a double
         wide = builder.convert(x, np.dtype(float))
         return builder.convert(builder.div(like(1, wide), wide), x.dtype)
-    if x.dtype.kind == "c":  # by the larger part, as NumPy does it
+    if x.dtype.kind == "c":  # scaled by the larger part, as in NumPy
         re, im = builder.real(x), builder.imag(x)
         flat = compare("LE", builder.absolute(im), builder.absolute(re))
         most, least = select(flat, re, im), select(flat, im, re)
@@ -114,7 +114,7 @@ def reciprocal(x: T) -> T:
 
 
 def _complex_or(real: Make, complex_: Make) -> Make:
-    """One way for real numbers, another one for complex ones."""
+    """Choose between a function for real operands and one for complex operands."""
     return lambda *xs: (complex_ if xs[0].dtype.kind == "c" else real)(*xs)
 
 
@@ -127,7 +127,7 @@ def _by_parts(make: Make) -> Make:
 
 
 def _chosen(direction: str) -> Make:
-    """The greater or the less of complex numbers: by real part, then by imaginary part; one with a nan wins."""
+    """Make the maximum or minimum of complex numbers: by real part, then by imaginary part; an operand with a NaN wins."""
 
     def make(x: T, y: T) -> T:
         return select(or_(builder.is_nan(x), and_(not_(builder.is_nan(y)), _compare(direction)(x, y))), x, y)
@@ -200,7 +200,7 @@ def _heaviside(x: T, y: T) -> T:
 
 
 def _shift(name: str) -> Make:
-    """By the width or more everything is shifted out."""
+    """Make a shift; a count of the bit width or more shifts every bit out."""
 
     def make(x: T, y: T) -> T:
         wide = like(8 * x.dtype.itemsize, y)
@@ -226,7 +226,7 @@ def _multiply(x: T, y: T) -> T:
     return and_(x, y) if x.dtype == BOOL else builder.mul(x, y)
 
 
-#: ufunc → what it emits for operands of its loop's dtype.
+#: ufunc → the function that emits it, for operands in the dtype of its loop.
 UFUNCS: Final[dict[np.ufunc, Make]] = {
     np.add: _add, np.subtract: builder.sub, np.multiply: _multiply, np.true_divide: builder.div, np.floor_divide: _floor_divide,
     np.remainder: _remainder, np.fmod: _fmod, np.power: _power, np.float_power: _op("power"), np.negative: builder.neg, np.positive: lambda x: x,
@@ -262,7 +262,7 @@ UFUNCS.update({u: _complex_or(UFUNCS[u], make) for u, make in complex_functions.
 #: Ufuncs with two results.
 PAIRS: Final[dict[np.ufunc, Callable[[T], tuple[T, T]]]] = {np.frexp: arithmetic.frexp, np.modf: arithmetic.modf}
 
-#: Functions that are written out for real numbers only here.
+#: Functions that are implemented for real numbers only.
 REAL_ONLY: Final = frozenset({
     np.log1p, np.expm1, np.arcsin, np.arccos, np.arctan, np.arcsinh, np.arccosh, np.arctanh, np.fmax, np.fmin, np.cbrt, np.logaddexp, np.logaddexp2,
 })  # fmt: skip

@@ -1,4 +1,6 @@
-"""``with np.errstate(…)`` that asks for nothing to be heard: compiled code is silent as it is (and a watched call is Python's)."""
+"""``with np.errstate(…)`` that reports no floating-point errors: compiled code reports none anyway (a call that does report them runs in
+Python).
+"""
 
 from contextvars import ContextVar
 from typing import Any, Final
@@ -7,7 +9,7 @@ from hovis.library.numpy.types.errstate import MAKE, VARIABLE, is_calm
 from hovis_xla.emit.values import Known, Operand
 from hovis_xla.ops.scalar.python_numbers import L, Row
 
-#: What a state, and what took its place, are in compiled code: nothing but themselves.
+#: Placeholders in compiled code for an error state, and for the token that restores the state before it.
 _STATE: Final = object()
 _TOKEN: Final = object()
 

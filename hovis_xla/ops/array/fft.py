@@ -1,5 +1,4 @@
-"""Fourier transforms: each is a row of transforms along one axis, as NumPy does them; along the last axes in order it is one
-operation."""
+"""Fourier transforms. Each is a sequence of transforms along one axis, as in NumPy; a transform along the last axes in order is one operation."""
 
 import math
 import operator
@@ -20,7 +19,7 @@ from hovis_xla.ops.array.manipulation import array, as_array, sizes
 from hovis_xla.ops.scalar.python_numbers import L, Row
 
 _SWAPPED: Final = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
-#: So many axes XLA transforms in one operation, and so many frequencies are written out as a constant.
+#: Maximum number of axes that XLA transforms in one operation, and of frequencies that become a constant of the program.
 _ONE_OPERATION: Final = 3
 _MOST_FREQUENCIES: Final = 1 << 16
 
@@ -30,7 +29,7 @@ def _kind(name: str) -> Any:
 
 
 def _fitted(t: T, n: int) -> T:
-    """With n elements along the last axis: cut, or filled up with zeros."""
+    """Return t cut or zero-padded to n elements along the last axis."""
     last = t.shape[-1]
     if n < last:
         return slicing.static_slice(t, [0] * len(t.shape), [*t.shape[:-1], n], [1] * len(t.shape))
@@ -38,7 +37,7 @@ def _fitted(t: T, n: int) -> T:
 
 
 def _scale(t: T, n: int, forward: bool, norm: str | None, real: "np.dtype[Any]") -> T:
-    """What NumPy multiplies by, in the precision of its operand; XLA's inverse transforms divide by the length."""
+    """Multiply by NumPy's normalization factor, in the precision of its operand. XLA's inverse transforms divide by the length."""
     scaled = norm == "ortho" or (norm == "forward") == forward
     inverse: Any = np.reciprocal(np.sqrt(n, dtype=real) if norm == "ortho" else n, dtype=real) if scaled else 1.0
     factor = float(inverse) * (1 if forward else n)
@@ -54,7 +53,7 @@ def _complex(t: T) -> T:
 
 
 def transform(one: Any, t: T, n: int, norm: str | None) -> T:
-    """A transform along the last axis, which has n elements on the long side."""
+    """Transform t along the last axis; n is the number of elements of the longer of operand and result."""
     if one is np.fft.hfft:
         return transform(np.fft.irfft, conjugate(t), n, _SWAPPED[norm])
     if one is np.fft.ihfft:
@@ -77,7 +76,7 @@ def _run(name: str, t: T, lengths: Sequence[int], last: int, norm: str | None, r
 
 
 def _along(one: Any, t: T, n: int | None, axis: int, norm: str | None) -> T | None:
-    """A transform along any axis."""
+    """Transform t along any axis; return None if the arguments are not supported."""
     size = length(one, t.shape[axis], n)
     long = n if n is not None else size if one in DOUBLING else t.shape[axis]
     if long < 1 or not t.shape[axis] or (one in HALVING and t.dtype.kind == "c"):
@@ -89,12 +88,12 @@ def _along(one: Any, t: T, n: int | None, axis: int, norm: str | None) -> T | No
 
 
 def _norm(norm: Operand) -> tuple[str | None] | None:
-    """A known norm, in a tuple."""
+    """Return the known norm in a 1-tuple, or None if it is not known or not valid."""
     return (norm.value,) if isinstance(norm, Known) and (norm.value is None or norm.value in _SWAPPED) else None
 
 
 def _narrowed(one: Any, t: T, found: T | None) -> Operand | None:
-    """Halves give halves where the result is real."""
+    """Return the result as an array: in half precision if the operand is and the result is real. None stays None."""
     if found is None:
         return None
     return as_array(builder.convert(found, t.dtype) if one in DOUBLING and t.dtype == np.float16 else found)
@@ -141,7 +140,7 @@ def _along_many(one: Any, t: T, lengths: Sequence[int] | None, axes: Sequence[in
         given[-1] = 2 * (given[-1] - 1)
     first, rest = (one, np.fft.fft) if one is np.fft.rfft else (np.fft.ifft, one) if one is np.fft.irfft else (one, one)
     steps = list(zip(axes, given, strict=True))
-    # the real side goes first forwards and last backwards; NumPy goes through the others from the last to the first, or upwards
+    # the real axis comes first in a forward transform and last in an inverse one; like NumPy, forward from the last axis, irfft from the first
     order = steps if one is np.fft.irfft else steps[::-1]
     found: T | None = t
     for k, (axis, n) in enumerate(order):
@@ -180,7 +179,7 @@ def _rolled(t: T, by: int, axis: int) -> T:
 
 
 def _frequencies(fn: Any) -> Row:
-    """Whole numbers, each times ``1.0 / (n * d)``."""
+    """Make the lowering of ``fftfreq`` or ``rfftfreq``: integers, each multiplied by ``1.0 / (n * d)``."""
 
     def row(low: L, n: Operand, d: Operand = Known(1.0)) -> Operand | None:  # noqa: B008  # a value
         count = sizes(n, "a number of frequencies")

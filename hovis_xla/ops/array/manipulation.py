@@ -1,4 +1,4 @@
-"""Moving elements about: other shapes, orders of axes, and arrays that are joined.  Shapes are numbers here: what is not known has no row."""
+"""Reshaping, transposing and joining arrays. Shapes are known numbers here: an unknown shape has no lowering."""
 
 import builtins
 import math
@@ -22,7 +22,7 @@ _C: Final = Known("C")
 
 
 def array(low: L, x: Operand) -> T | None:
-    """An array as a tensor."""
+    """Return an array as a tensor, or None for any other operand."""
     if isinstance(x, Val):
         return tensor(x) if x.num.kind == ARRAY else None
     return tensor(low.val(x)) if isinstance(x, Known) and type(x.value) is np.ndarray else None
@@ -33,7 +33,7 @@ def as_array(t: T) -> Val:
 
 
 def sizes(operand: Operand, what: str = "a shape") -> tuple[int, ...] | None:
-    """A shape argument: it has to be known."""
+    """Return a known shape argument as integers, or None if it is not a shape. An integer known at run time only raises `ShapeUnknown`."""
     if isinstance(operand, Struct) and operand.callee in (operations.make_tuple, operations.make_list):
         found = [sizes(p, what) for p in operand.parts]
         return None if any(f is None for f in found) else tuple(f[0] for f in found if f is not None)
@@ -50,7 +50,7 @@ def sizes(operand: Operand, what: str = "a shape") -> tuple[int, ...] | None:
 
 
 def literal(operand: Operand) -> Operand:
-    """A tuple or list of known items as a known value."""
+    """Return a tuple or list of known items as a `Known`; any other operand stays as it is."""
     if isinstance(operand, Struct) and operand.callee in (operations.make_tuple, operations.make_list):
         parts = [literal(p) for p in operand.parts]
         values = [p.value for p in parts if isinstance(p, Known)]
@@ -63,12 +63,12 @@ def literal(operand: Operand) -> Operand:
 
 
 def _numbers(low: L, x: Operand) -> T | None:
-    """An array or a number as a tensor."""
+    """Return an array or a number as a tensor, or None for any other operand."""
     return tensor(low.val(x)) if is_numpy(x) or class_of(x) is not None else None
 
 
 def _in_order(t: T, order: Operand) -> bool | None:
-    """Are the elements taken column by column (``order="F"``)?  None: that is not known."""
+    """Are the elements taken in column-major order (``order="F"``)? None if that is not known."""
     found = order.value if isinstance(order, Known) else None
     return {"C": False, "F": True}.get(found if isinstance(found, str) else "") if len(t.shape) > 1 or found not in ("A", "K") else False
 
@@ -88,7 +88,7 @@ def _reshape(low: L, x: Operand, *shape: Operand, order: Operand = _C) -> Operan
 
 
 def _reshape_tensor(t: T, new: tuple[int, ...]) -> T:
-    """A tensor in another shape; one size may be -1."""
+    """Reshape a tensor; one size may be -1."""
     if -1 in new:
         rest = -math.prod(new)
         if new.count(-1) > 1 or (rest == 0 or t.size % rest):
@@ -100,7 +100,7 @@ def _reshape_tensor(t: T, new: tuple[int, ...]) -> T:
 
 
 def _several(shape: Sequence[Operand]) -> tuple[int, ...] | None:
-    """``(2, 3)`` or ``2, 3``."""
+    """Return a shape given as ``(2, 3)`` or as ``2, 3``, or None if it is not a known shape."""
     if len(shape) == 1:
         return sizes(shape[0])
     found = [sizes(s) for s in shape]
@@ -203,7 +203,7 @@ def parts_of(items: Operand) -> tuple[Operand, ...] | None:
 
 
 def leaves_of(value: Operand) -> Iterator[Operand]:
-    """What is in nested lists and tuples."""
+    """Yield the leaves of nested lists and tuples."""
     parts = parts_of(value)
     if parts is None:
         yield value
@@ -212,7 +212,7 @@ def leaves_of(value: Operand) -> Iterator[Operand]:
 
 
 def tensors_of(low: L, items: Operand) -> list[T] | None:
-    """The arrays of a tuple or list, in their common dtype."""
+    """Return the arrays of a tuple or list in their common dtype, or None if there are none or other items."""
     parts = parts_of(items)
     if not parts or not all(is_numpy(p) or class_of(p) is not None for p in parts):
         return None

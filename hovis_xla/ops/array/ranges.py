@@ -1,4 +1,4 @@
-"""Arrays of numbers that follow from numbers: identity matrices, triangles, grids, windows; small ones are constants."""
+"""Arrays that are determined by numbers: identity and triangular matrices, grids, windows. Small ones are constants."""
 
 import operator
 from collections.abc import Callable
@@ -13,12 +13,12 @@ from hovis_xla.ops.array.manipulation import as_array
 from hovis_xla.ops.scalar.python_numbers import L, Row
 from hovis_xla.ops.standin import StandIn, operand_of, value_of
 
-#: Constants of up to so many bytes stand in the program.
+#: Arrays of up to this many bytes become constants of the program.
 MOST_BYTES: Final = 1 << 18
 
 
 def _known(x: Any) -> Any:
-    """A number that has to be known; one that is not asks for it."""
+    """Return a known value, also from inside tuples, lists and slices. A number known at run time only raises `NumberUnknown` or `ShapeUnknown`."""
     if isinstance(x, StandIn):
         if x.number in (float, complex):
             raise NumberUnknown("an array that follows from a number which is not known")
@@ -33,7 +33,7 @@ def _arguments(low: L, args: Any, named: Any) -> tuple[list[Any], dict[str, Any]
 
 
 def constant(fn: Callable[..., Any]) -> Row:
-    """Done while lowering."""
+    """Make a lowering that evaluates fn while lowering."""
 
     def row(low: L, *args: Operand, **named: Operand) -> Operand | None:
         given, options = _arguments(low, args, named)
@@ -46,7 +46,7 @@ def constant(fn: Callable[..., Any]) -> Row:
 
 
 def _banded(direction: str) -> Callable[[int, int, int, Any], T]:
-    """Ones where column minus row is k (or at most k), else zeros."""
+    """Make a matrix of ones where column minus row is k (or at most k), and zeros elsewhere."""
 
     def make(rows: int, columns: int, k: int, dtype: Any) -> T:
         i, j = (builder.iota(INT64, (rows, columns), axis) for axis in (0, 1))
@@ -91,7 +91,7 @@ def _indices(low: L, dimensions: Operand, dtype: Operand = Known(int), sparse: O
 
 
 def _grid(low: L, grid: Operand, key: Operand) -> Operand | None:
-    """``np.mgrid``: what ``np.ogrid`` gives, spread out."""
+    """Lower ``np.ogrid`` and ``np.mgrid``, which is the result of ``np.ogrid``, broadcast."""
     (which, where), _ = _arguments(low, (grid, key), {})
     if which not in (np.mgrid, np.ogrid):
         return None
@@ -103,7 +103,7 @@ def _grid(low: L, grid: Operand, key: Operand) -> Operand | None:
 
 
 def _result_type(low: L, *args: Operand) -> Operand | None:
-    """Of arrays by their dtypes."""
+    """Lower ``np.result_type``; an array counts by its dtype."""
     found = [v.dtype if isinstance(v, StandIn) and v.number is None else v for v in (value_of(low, a) for a in args)]
     return None if any(isinstance(f, StandIn) for f in found) else Known(np.result_type(*found))
 

@@ -20,7 +20,7 @@ NOTHING: Final = Known(np._NoValue)
 
 
 def axes_of(axis: Operand, rank: int) -> tuple[int, ...] | None:
-    """A known axis, or several, as positions."""
+    """Return the axes counted from the front (all axes for a known None), or None if they are not known integers."""
     if not isinstance(axis, Known):
         return None
     if axis.value is None:
@@ -34,7 +34,7 @@ def axes_of(axis: Operand, rank: int) -> tuple[int, ...] | None:
 
 
 def axis_of(axis: Known, rank: int) -> int:
-    """A known axis as a position."""
+    """Return the known axis, counted from the front."""
     found = axes_of(axis, rank)
     if found is None or len(found) != 1:
         raise NotLowerable(f"axis {axis.value} of {rank} dimensions")
@@ -42,7 +42,7 @@ def axis_of(axis: Known, rank: int) -> int:
 
 
 def finish(result: T, axes: Sequence[int], shape: tuple[int, ...], keepdims: Operand) -> Val | None:
-    """The result with the dimensions of size 1 that keepdims asks for."""
+    """Return the result as a `Val`, with the reduced axes kept at size 1 if keepdims is true, or None if keepdims is not known."""
     if not isinstance(keepdims, Known):
         return None
     if keepdims.value is True:
@@ -52,7 +52,7 @@ def finish(result: T, axes: Sequence[int], shape: tuple[int, ...], keepdims: Ope
 
 
 def reduce(x: T, axes: Sequence[int], init: Any, body: Callable[[T, T], T]) -> T:
-    if count(x.shape, axes) == 1:  # XLA would leave out the identity, which takes the sign of -0.0
+    if count(x.shape, axes) == 1:  # XLA would drop the identity, whose addition turns -0.0 into 0.0
         element = builder.reshape(x, tuple(d for k, d in enumerate(x.shape) if k not in axes))
         return body(like(init, element), element)
     found = reductions.reduce([x], [builder.constant(init, x.dtype)], axes, lambda a, b: [body(a, b)])[0]
@@ -64,18 +64,18 @@ def total(x: T, axes: Sequence[int]) -> T:
 
 
 def result_dtype(fn: Callable[..., object], dtype: "np.dtype[Any]") -> "np.dtype[Any] | None":
-    """The dtype that NumPy's function gives for arrays of this dtype."""
+    """Return the dtype of the result of NumPy's function for arrays of this dtype, or None if it is not known."""
     found = ask(fn, Array(np.ndarray, dtype, 1))
     return None if found is None else dtype_of(found)
 
 
 def numpy_tensor(low: L, a: Operand) -> T | None:
-    """An array or NumPy scalar as a tensor."""
+    """Return an array or NumPy scalar as a tensor, or None for any other operand."""
     return tensor(low.val(a)) if is_numpy(a) else None
 
 
 def left_out(*options: Operand) -> bool:
-    """Are these options left out?"""
+    """Are these options all known to be None?"""
     return all(isinstance(o, Known) and o.value is None for o in options)
 
 
@@ -85,28 +85,28 @@ def _dtype(fn: Callable[..., object], x: T, dtype: Operand) -> "np.dtype[Any] | 
     return result_dtype(fn, x.dtype) if dtype.value is None else np.dtype(dtype.value)
 
 
-# ------------------------------------------------------------------------------------------------- what is reduced
+# ------------------------------------------------------------------------------------------------- operands of reductions
 
 
 class Chosen(NamedTuple):
-    """What a reduction is of: the elements, which axes go, and which elements count (None: all)."""
+    """The input of a reduction: the elements, the axes to reduce, and a mask of the elements that count (None: all)."""
 
     x: T
     axes: tuple[int, ...]
     where: T | None = None
 
     def filled(self, identity: Any) -> T:
-        """The elements, with the identity in place of those that do not count."""
+        """Return the elements, with the identity in place of the masked-out ones."""
         return self.x if self.where is None else select(self.where, self.x, like(identity, self.x))
 
     def many(self) -> T | int:
-        """How many elements each result is made of."""
+        """Return the number of elements that each result is made of."""
         if self.where is None:
             return count(self.x.shape, self.axes)
         return total(builder.convert(self.where, INT64), self.axes)
 
     def over(self, x: T, keepdims: bool = False) -> T:
-        """x divided by how many there are."""
+        """Return x divided by the number of elements that each result is made of."""
         many = self.many()
         if isinstance(many, int):
             return builder.div(x, like(many, x))
@@ -114,7 +114,7 @@ class Chosen(NamedTuple):
 
 
 def chosen(low: L, a: Operand, axis: Operand, where: Operand = TRUE) -> Chosen | None:
-    """The operand of a reduction; None: not for these."""
+    """Return the operand of a reduction with its axes and mask, or None if the arguments are not supported."""
     x = numpy_tensor(low, a)
     axes = None if x is None else axes_of(axis, len(x.shape))
     if x is None or axes is None:
@@ -134,7 +134,7 @@ def _is_left_out(initial: Operand) -> bool:
 
 
 def _starting(low: L, result: T, initial: Operand, body: Callable[[T, T], T]) -> T | None:
-    """The result together with ``initial=``; None: not for these."""
+    """Combine the result with ``initial=``; return None if initial is not supported."""
     if _is_left_out(initial):
         return result
     start = low.val(initial) if isinstance(initial, Val) or (isinstance(initial, Known) and num_of_value(initial.value) is not None) else None
@@ -146,7 +146,7 @@ def _starting(low: L, result: T, initial: Operand, body: Callable[[T, T], T]) ->
 
 
 def fits(value: Any, dtype: "np.dtype[Any]") -> bool:
-    """Can an array of integers hold this number?"""
+    """Can an integer array of this dtype hold the value?"""
     return bool(np.iinfo(dtype).min <= value <= np.iinfo(dtype).max)
 
 
@@ -154,7 +154,7 @@ def fits(value: Any, dtype: "np.dtype[Any]") -> bool:
 
 
 def _folded(fn: Callable[..., object], identity: int, body: Callable[[T, T], T]) -> Row:
-    """A sum, or a product."""
+    """Make the lowering of a sum or a product."""
 
     def row(
         low: L, a: Operand, axis: Operand = NONE, dtype: Operand = NONE, out: Operand = NONE, keepdims: Operand = FALSE,
@@ -165,7 +165,7 @@ def _folded(fn: Callable[..., object], identity: int, body: Callable[[T, T], T])
         if what is None or found is None or not left_out(out):
             return None
         combine = body if found != BOOL else or_ if identity == 0 else and_
-        # NumPy adds halves up as singles
+        # NumPy sums float16 in float32
         wide = np.dtype(np.float32) if found == np.float16 else found
         # a sum that begins with ``initial=`` may be -0.0
         begun = -0.0 if identity == 0 and wide.kind in "fc" and not _is_left_out(initial) else identity
@@ -185,7 +185,7 @@ def count(shape: Sequence[int], axes: Sequence[int]) -> int:
 
 
 def mean_of(what: Chosen, dtype: "np.dtype[Any]", keepdims: bool = False) -> T:
-    """The mean in this dtype; with keepdims with dimensions of one for those that are gone."""
+    """Return the mean in this dtype; with keepdims, the reduced axes are kept at size 1."""
     summed = total(builder.convert(what.filled(0), dtype), what.axes)
     found = what.over(summed)
     return builder.reshape(found, tuple(1 if k in what.axes else d for k, d in enumerate(what.x.shape))) if keepdims else found
@@ -198,7 +198,7 @@ def _mean(
     found = None if what is None else _dtype(np.mean, what.x, dtype)
     if what is None or found is None or found.kind not in "fc" or not left_out(out):
         return None
-    # NumPy sums halves as singles, unless it is told to sum halves
+    # NumPy sums float16 in float32, unless dtype= is float16
     wide = np.dtype(np.float32) if found == np.float16 else found
     return finish(builder.convert(mean_of(what, wide), found), what.axes, what.x.shape, keepdims)
 
@@ -258,7 +258,7 @@ def extreme(x: T, axes: Sequence[int], name: str) -> T:
     order = "GT" if name == "maximum" else "LT"
 
     def either(a: T, b: T) -> T:
-        """XLA hands a plain maximum of floats to a library, and that loses NaNs."""
+        """Return the more extreme of a and b, or a if it is NaN: XLA hands a plain maximum of floats to a library, which loses NaNs."""
         return select(or_(compare("NE", a, a), compare(order, a, b)), a, b)
 
     return reduce(x, axes, start, either)
@@ -313,7 +313,7 @@ def _count_nonzero(low: L, a: Operand, axis: Operand = NONE, *, keepdims: Operan
     if x is None or axes is None:
         return None
     found = finish(total(builder.convert(builder.convert(x, BOOL), INT64), axes), axes, x.shape, keepdims)
-    # of a whole array it is a Python int, in some versions
+    # for a whole array, some versions of NumPy return a Python int
     counted: Any = np.count_nonzero(np.zeros(1))
     python = type(counted) is int and isinstance(axis, Known) and axis.value is None
     return Val(Num(PYTHON, INT64), found.ir) if found is not None and python and not found.num.shape else found
@@ -342,7 +342,7 @@ def _scan(fn: Callable[..., object], combine: Callable[[T, T], T]) -> Row:
 
 
 def of_ufunc(row: Row) -> Row:
-    """``np.add.reduce``: the axis is 0 if none is given."""
+    """Make the lowering of ``np.add.reduce`` from that of ``np.sum``: the axis defaults to 0."""
     return lambda low, a, axis=ZERO, **named: row(low, a, axis, **named)
 
 

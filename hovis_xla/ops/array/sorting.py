@@ -1,4 +1,4 @@
-"""Sorting, and where the extremes are: ``sort``, ``argsort``, ``argmax``, ``argmin``."""
+"""Sorting and the positions of extremes: ``sort``, ``argsort``, ``argmax``, ``argmin``."""
 
 import math
 from typing import Any, Final
@@ -12,11 +12,11 @@ from hovis_xla.ops.array.reductions import axes_of, check_nonempty, finish, grea
 from hovis_xla.ops.scalar.arithmetic import all_of, any_of, is_zero, sign_bit
 from hovis_xla.ops.scalar.python_numbers import L, Row
 
-# ------------------------------------------------------------------------------------------------- places of extremes
+# ------------------------------------------------------------------------------------------------- positions of extremes
 
 
 def arg_extreme(x: T, axis: int, greatest_first: bool) -> T:
-    """The first position of the extreme element; a nan is more extreme than everything."""
+    """Return the first index of the extreme element along the axis; a NaN is more extreme than every other element."""
     index = builder.iota(INT64, x.shape, axis)
 
     def body(a: T, i: T, b: T, j: T) -> list[T]:
@@ -30,7 +30,7 @@ def arg_extreme(x: T, axis: int, greatest_first: bool) -> T:
         return [select(first, a, b), select(first, i, j)]
 
     start = least(x.dtype) if greatest_first else greatest(x.dtype)
-    # an identity: it loses against every element, by its position against equal ones
+    # the neutral element: every element wins against it, an equal one by its smaller position
     inits = [builder.constant(start, x.dtype), builder.constant(2**62, INT64)]
     return reductions.reduce([x, index], inits, [axis], body)[1]
 
@@ -58,7 +58,7 @@ def _arg(greatest_first: bool) -> Row:
 
 
 def _less(a: T, b: T) -> T:
-    """NumPy's order: nans last; complex numbers by their real parts, then by the imaginary ones."""
+    """Is a before b in NumPy's sort order? NaNs are last; complex numbers are ordered by real part, then by imaginary part."""
     if a.dtype.kind == "c":
         parts = [(builder.real(v), builder.imag(v)) for v in (a, b)]
         same = not_(or_(_less(parts[0][0], parts[1][0]), _less(parts[1][0], parts[0][0])))
@@ -69,7 +69,9 @@ def _less(a: T, b: T) -> T:
 
 
 def _sortable(low: L, a: Operand, axis: Operand, kind: Operand, order: Operand) -> tuple[T, int] | None:
-    """What is sorted, and along which axis (None: the flat array).  Complex numbers with nans have an order of their own: they are left to NumPy."""
+    """Return the tensor to sort and the axis (if axis is None: the flattened array and 0), or None if the arguments are not supported. Bail out
+    for complex numbers with NaNs, which have an order of their own in NumPy.
+    """
     x = numpy_tensor(low, a)
     if x is None or not isinstance(axis, Known) or not isinstance(kind, Known) or not left_out(order):
         return None
@@ -90,7 +92,7 @@ def _sort(low: L, a: Operand, axis: Operand = LAST, kind: Operand = NONE, *, ord
     if found is None:
         return None
     x, at = found
-    # equal numbers look alike but for the sign of zeros
+    # equal numbers have equal bits, except zeros of different signs
     if x.dtype.kind in "fc" and not _is_stable(kind, stable):
         _same_zeros(low, x)
     (result,) = reductions.sort([x], at, _less)
@@ -98,14 +100,14 @@ def _sort(low: L, a: Operand, axis: Operand = LAST, kind: Operand = NONE, *, ord
 
 
 def _same_zeros(low: L, x: T) -> None:
-    """Zeros of both signs are equal, and where each ends is NumPy's secret, unless the sort is stable."""
+    """Bail out if x has zeros of both signs: they compare equal, and an unstable sort does not specify where NumPy puts each."""
     for part in [builder.real(x), builder.imag(x)] if x.dtype.kind == "c" else [x]:
         zero, negative = is_zero(part), sign_bit(part)
         low.bail_if(and_(any_of(and_(zero, negative)), any_of(and_(zero, not_(negative)))))
 
 
 def _argsort(low: L, a: Operand, axis: Operand = LAST, kind: Operand = NONE, order: Operand = NONE, *, stable: Operand = NONE) -> Operand | None:
-    """A sort that is not stable leaves the order of equal elements open: where there are any, NumPy is asked."""
+    """Lower ``argsort``. An unstable sort does not specify the order of equal elements: bail out to NumPy if there are any."""
     found = _sortable(low, a, axis, kind, order)
     if found is None:
         return None

@@ -1,7 +1,6 @@
-"""NumPy's elementwise functions: the rules of dtypes (NumPy's own, asked for) around what ``elementwise`` says that each emits.
+"""NumPy's elementwise functions: dtype resolution (by NumPy itself) around the operations that ``elementwise`` emits.
 
-Floating-point warnings are not given by compiled code, and a status under ``np.errstate(all="raise")`` keeps it from
-being used at all (``api``).
+Compiled code gives no floating-point warnings; and under ``np.errstate(all="raise")`` it is not used at all (``api``).
 """
 
 import math
@@ -45,7 +44,7 @@ from hovis_xla.ops.scalar.python_numbers import L, Row, class_of, known
 
 
 def cast(low: L, operand: Operand, dtype: "np.dtype[Any]") -> T:
-    """An operand in the dtype of the loop.  A Python int that does not fit raises in NumPy."""
+    """Return the operand in the dtype of the loop. A Python int that does not fit, which raises in NumPy, is not lowered or bails out."""
     if class_of(operand) is int and dtype.kind in "iu":
         least, most = arithmetic.integer_range(dtype)
         if isinstance(operand, Known):
@@ -62,7 +61,7 @@ def cast(low: L, operand: Operand, dtype: "np.dtype[Any]") -> T:
 
 
 def loop_dtypes(u: np.ufunc, args: tuple[Operand, ...], dtype: Any = None, casting: Any = None) -> "tuple[np.dtype[Any], ...] | None":
-    """The dtypes of inputs and outputs, as NumPy resolves them (Python's numbers are weak)."""
+    """Return the dtypes of inputs and outputs as NumPy resolves them (Python numbers are weak), or None if there is no such loop."""
     loops: list[Any] = []
     for arg in args:
         cls = class_of(arg)
@@ -94,7 +93,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _loop(u: np.ufunc, dtypes: "tuple[np.dtype[Any], ...]") -> Make | None:
-    """What makes the result of a ufunc in the loop of these dtypes."""
+    """Return the function that emits a ufunc in the loop of these dtypes, or None if it is not supported."""
     if any(d.kind not in "biufc" or d.itemsize > (16 if d.kind == "c" else 8) for d in dtypes):
         return None
     if (dtypes[0].kind == "c" and u in REAL_ONLY) or (dtypes[0] == np.float16 and u in (np.ldexp, np.nextafter)):
@@ -103,7 +102,9 @@ def _loop(u: np.ufunc, dtypes: "tuple[np.dtype[Any], ...]") -> Make | None:
 
 
 def apply(low: L, u: np.ufunc, *args: Operand, of_operator: bool = False) -> T | None:
-    """The result of a ufunc with one output, as a tensor; or of its operator, which is C's own between NumPy's scalars."""
+    """Return the result of a ufunc with one output as a tensor, or None if it is not supported. With of_operator, it is the result of its
+    operator, which has C code of its own between NumPy scalars.
+    """
     dtypes = loop_dtypes(u, args)
     make = None if dtypes is None else _loop(u, dtypes)
     if dtypes is None or make is None:
@@ -119,7 +120,7 @@ def apply(low: L, u: np.ufunc, *args: Operand, of_operator: bool = False) -> T |
 
 
 def _beyond(u: np.ufunc, args: tuple[Operand, ...], dtypes: "tuple[np.dtype[Any], ...]") -> T | None:
-    """A comparison of integers with one of Python's that their dtype has no place for: all are less, or none is."""
+    """Fold a comparison of integers with a known Python int that their dtype cannot hold: all are less, or none is. None for any other call."""
     for k, (arg, dtype) in enumerate(zip(args, dtypes, strict=False)):
         if u in _COMPARISONS and isinstance(arg, Known) and class_of(arg) is int and dtype.kind in "iu":
             least, most = arithmetic.integer_range(dtype)
@@ -133,7 +134,7 @@ _COMPARISONS: Final = frozenset({np.less, np.less_equal, np.greater, np.greater_
 
 
 def _rooted(args: tuple[Operand, ...], operands: list[T], of_operator: bool) -> T:
-    """A power.  Where one exponent is for all, and is 0.5, NumPy takes the root, which is another number of -0.0 and -inf."""
+    """Emit a power. For a single exponent of 0.5 NumPy takes the square root, which differs for -0.0 and -inf."""
     (x, y), exponent = operands, args[1]
     one_for_all = math.prod(shape_of(exponent)) == 1 and (math.prod(x.shape) > 1 or not shape_of(exponent))
     plain = x.dtype in (np.float32, np.float64) or (of_operator and class_of(exponent) is float)
@@ -146,7 +147,7 @@ def _rooted(args: tuple[Operand, ...], operands: list[T], of_operator: bool) -> 
 
 
 def _operands(low: L, args: tuple[Operand, ...], dtypes: Any) -> list[T]:
-    """The operands in the dtypes of the loop, and broadcast."""
+    """Return the operands in the dtypes of the loop, broadcast to a common shape."""
     shape = broadcast_shapes(*map(shape_of, args))
     return [builder.broadcast(cast(low, a, d), shape) for a, d in zip(args, dtypes, strict=False)]
 
@@ -161,7 +162,7 @@ def _pair(low: L, u: np.ufunc, x: Operand) -> Operand | None:
 
 
 def _of_result(t: AbstractValue | None, result: T) -> Val | None:
-    """The result with the kind that NumPy gives it."""
+    """Return the result with the kind and dtype of t, the type that NumPy gives it; None if t is not a supported number."""
     num = num_of_type(t, result.shape) if t is not None and not isinstance(t, Partial) else None
     if num is None:
         return None
@@ -193,7 +194,7 @@ def ufunc_row(u: np.ufunc) -> Row:
 
 
 def _with_options(low: L, u: np.ufunc, args: tuple[Operand, ...], where: Operand, dtype: Operand, casting: Operand) -> Operand | None:
-    """``where=`` leaves elements as they come out of ``np.empty``, here zeros; ``dtype=`` chooses the loop."""
+    """Lower a ufunc with ``where=``, whose masked-out elements are those of ``np.empty`` (here zeros), or ``dtype=``, which chooses the loop."""
     assert isinstance(dtype, Known)
     options = {} if dtype.value is None else {"dtype": dtype}
     if isinstance(casting, Known) and casting.value is not None:
@@ -219,7 +220,7 @@ def _divmod(low: L, a: Operand, b: Operand) -> Operand | None:
 
 
 def _refuse_negative(low: L, a: Operand, b: Operand) -> None:
-    """Integers to negative integer powers raise."""
+    """Bail out for integers to negative integer powers, which raise."""
     dtypes = loop_dtypes(np.power, (a, b))
     if dtypes is None or dtypes[1].kind != "i":
         return
@@ -232,7 +233,7 @@ def _refuse_negative(low: L, a: Operand, b: Operand) -> None:
 
 
 def operator_row(fn: Callable[..., Any], u: np.ufunc) -> Row:
-    """An operator where an array or a NumPy scalar takes part."""
+    """Make the lowering of an operator that has an array or a NumPy scalar among its operands."""
     plain = ufunc_row(u)
 
     def row(low: L, *args: Operand) -> Operand | None:
@@ -260,14 +261,18 @@ def _is_array(operand: Operand) -> bool:
 
 
 def _unlike(fn: Any, args: tuple[Operand, ...]) -> Operand | None:
-    """``scalar == None``, as for Python's numbers (of an array it is an array)."""
+    """Fold ``==`` and ``!=`` between a scalar and None or a string, as for Python numbers. A comparison of an array gives an array, and is not
+    folded.
+    """
     scalar = all(isinstance(a, Known) or (isinstance(a, Val) and a.num.kind == SCALAR) for a in args)
     nothing = any(isinstance(a, Known) and (a.value is None or is_a(a.value, str)) for a in args)
     return Known(fn is operator.ne) if scalar and nothing and fn in (operator.eq, operator.ne) else None
 
 
 def _short_power(low: L, a: Operand, b: Operand) -> Operand | None:
-    """``x ** 2`` and its like, which NumPy does by multiplying too; a root is one of arrays alone (``-0.0 ** 0.5`` is 0.0)."""
+    """Lower ``x ** 2`` and the other powers that NumPy computes without a call of ``pow``. The square root is for arrays alone (``-0.0 ** 0.5``
+    is 0.0).
+    """
     n = known(b)
     if class_of(b) not in (int, float) or not isinstance(a, Val) or n is None:
         return None
@@ -284,7 +289,7 @@ def _short_power(low: L, a: Operand, b: Operand) -> Operand | None:
     if short is None or x.dtype.kind not in "fc":
         return None
     found = short()
-    if x.dtype.kind == "c" and a.num.kind != ARRAY and n > 0:  # of scalars it is C's: zero is without signs
+    if x.dtype.kind == "c" and a.num.kind != ARRAY and n > 0:  # NumPy's scalars compute it in C: the result for zero has no signs
         found = select(arithmetic.is_zero(x), like(0, x), found)
     return Val(result.num, found.ir)
 
@@ -292,7 +297,7 @@ def _short_power(low: L, a: Operand, b: Operand) -> Operand | None:
 # ------------------------------------------------------------------------------------------------- where, clip, parts, rounding
 
 
-#: Python's numbers as ``np.result_type`` takes them.
+#: Stand-ins for Python's numbers in calls of ``np.result_type``.
 _WEAK: Final[dict[Any, Any]] = {int: 0, float: 0.0, complex: 0j}
 
 
@@ -309,7 +314,7 @@ def where(low: L, condition: Operand, x: Operand, y: Operand) -> Operand | None:
 
 
 def _clipped(low: L, a: Val, a_min: Operand, a_max: Operand) -> Operand | None:
-    """Between numbers of Python's: what is equal to a bound stays what it is (-0.0)."""
+    """Clip an array between Python numbers; an element that equals a bound is unchanged (-0.0)."""
     x = tensor(a)
     for bound, direction in ((a_min, "LT"), (a_max, "GT")):
         if not (isinstance(bound, Known) and bound.value is None):
@@ -322,7 +327,7 @@ def clip(low: L, a: Operand, a_min: Operand = NONE, a_max: Operand = NONE) -> Op
     if all(isinstance(b, Known) and b.value is None for b in (a_min, a_max)):
         return ufunc_row(np.positive)(low, a)
     cls = class_of(a)
-    if cls is not None:  # what is clipped is made an array, a number of Python's, too
+    if cls is not None:  # NumPy converts the operand to an array, even a Python number
         dtype = np.asarray(cls(0)).dtype
         a = Val(Num(SCALAR, dtype), builder.convert(tensor(low.val(a)), dtype).ir)
     found: Operand = a
@@ -355,7 +360,7 @@ def _conjugated(low: L, x: Operand) -> Operand | None:
 
 
 def _round(low: L, x: Operand, decimals: Operand = ZERO) -> Operand | None:
-    """NumPy multiplies, rounds and divides."""
+    """Lower ``np.round`` as NumPy does it: multiply, round and divide."""
     if isinstance(x, Val) and x.num.kind == PYTHON and x.num.dtype.kind == "f":
         x = Val(Num(SCALAR, x.num.dtype), x.ir)
     if not isinstance(x, Val) or x.num.kind == PYTHON or not isinstance(decimals, Known) or type(decimals.value) is not int:

@@ -1,1 +1,1 @@
-"""Rows for subscripts, views and stores."""
+"""Lowering rules for subscripts, views and stores."""

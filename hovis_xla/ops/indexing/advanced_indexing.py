@@ -1,8 +1,8 @@
 """Index arrays and masks as indices, with integers, slices and new axes beside them: ``a[rows, 1:3]``, ``a[:, mask]``.
 
-What the other items show is a view (``indexing.box_at``); the arrays pick from some of its axes.  The elements that are
-picked are a ``types.Ragged`` that can be read and stored into, whether or not it is known how many there are: what a mask
-chooses stays where it was, all else is gathered, and scattered (the last of equal places wins).
+The other items select a view (``indexing.box_at``); the arrays select along some of its axes.  The selected elements are a
+``Ragged`` that can be read and stored into, whether or not their number is known: elements that a mask selects stay in place,
+all others are gathered, and scattered (of equal positions, the last store wins).
 """
 
 import functools
@@ -27,7 +27,7 @@ from hovis_xla.ops.ragged.extents import Counts
 from hovis_xla.ops.scalar.arithmetic import any_of
 from hovis_xla.ops.scalar.python_numbers import L, position
 
-#: A size that no stand-in for an array has.
+#: A size that marks the selected dimension: no other dimension has it.
 _MARK: Final = 97
 
 _BOOL: Final = np.dtype(bool)
@@ -35,7 +35,9 @@ _BOOL: Final = np.dtype(bool)
 
 @dataclass(slots=True)
 class Picked:
-    """What arrays pick: of which axes of a view, the places along each (of one shape), and where these dimensions come."""
+    """The elements that index arrays select from a view: the indexed axes, the positions along each (all of one shape), and the axis of the
+    result where their dimensions begin (``at``).
+    """
 
     view: Val
     axes: list[int]
@@ -52,12 +54,12 @@ class Picked:
         return [d for k, d in enumerate(self.view.num.shape) if k not in self.axes]
 
     def order(self) -> list[int]:
-        """From the dimensions of the places and those that are left to those of the result."""
+        """Return the permutation that takes the dimensions of the positions, then the remaining ones, to those of the result."""
         front, rank = len(self.where), len(self.where) + len(self.rest)
         return [*range(front, front + self.at), *range(front), *range(front + self.at, rank)]
 
     def target(self, low: L) -> Ragged:
-        """The elements, to be read and stored into."""
+        """Return the selected elements as a `Ragged` that can be read and stored into."""
         order = self.order()
         shape = tuple([*self.where, *self.rest][k] for k in order)
         counts = tuple([*self.counts, *(None for _ in self.rest)][k] for k in order)
@@ -73,10 +75,10 @@ class Picked:
         return Ragged(Num(ARRAY, self.view.num.dtype, shape), self.view, counts, shown, write, False)
 
     def scatter(self, low: L, base: Val, new: T, combine: str | None = None) -> None:
-        """Store what comes with the places first."""
+        """Store new into the selected elements; the dimensions of the positions come first in new."""
         inside = extents.counted(self.where, self.counts)
         size = math.prod(self.where)
-        # what is out of range is not stored
+        # a scatter drops positions out of range
         points = [p if inside is None else select(inside, p, like(2**62, p)) for p in self.points]
         flat = [builder.reshape(p, (size,)) for p in points]
         t = slicing.scatter(tensor(base), flat, builder.reshape(new, (size, *self.rest)), combine, self.axes)
@@ -90,7 +92,7 @@ def store(low: L, base: Val, new: T) -> None:
 
 
 def masked(low: L, view: Val, axis: int, mask: T, front: bool) -> Ragged:
-    """What a mask chooses of some dimensions from an axis on; ``front``: it comes first."""
+    """Select by a mask over some dimensions of a view, from an axis on; ``front``: the selected dimension comes first."""
     shape = view.num.shape
     width = math.prod(mask.shape)
     behind = shape[axis + len(mask.shape) :]
@@ -111,7 +113,7 @@ def masked(low: L, view: Val, axis: int, mask: T, front: bool) -> Ragged:
 
 
 def as_array_item(low: L, item: Operand) -> Operand:
-    """A list of an index as the array that it means."""
+    """Return a list in an index as the equivalent array; any other item stays as it is."""
     if isinstance(item, Known) and type(item.value) is list:
         found = np.asarray(item.value, dtype=None if item.value else np.intp)
         return as_array(builder.constant(found)) if found.dtype.kind in "iub" else item
@@ -124,7 +126,7 @@ def as_array_item(low: L, item: Operand) -> Operand:
 
 
 def is_picking(item: Operand) -> bool:
-    """Is it an array, whose size may not be known?"""
+    """Is the index item an array (whose size may be unknown)?"""
     if isinstance(item, Ragged):
         return True
     if isinstance(item, Val):
@@ -137,7 +139,7 @@ def _num(low: L, item: Operand) -> Num:
 
 
 def span(low: L, item: Operand) -> int:
-    """How many dimensions an item of an index takes."""
+    """Return the number of dimensions that an item of an index takes."""
     if isinstance(item, Known) and (item.value is None or item.value is Ellipsis):
         return 0
     if is_picking(item):
@@ -147,7 +149,7 @@ def span(low: L, item: Operand) -> int:
 
 
 def written_out(low: L, items: Sequence[Operand], rank: int) -> list[Operand]:
-    """The items with … written out as slices."""
+    """Return the items with the ellipsis written out as slices."""
     spent = sum(span(low, i) for i in items)
     dots = [k for k, i in enumerate(items) if isinstance(i, Known) and i.value is Ellipsis]
     if spent > rank or len(dots) > 1:
@@ -158,7 +160,7 @@ def written_out(low: L, items: Sequence[Operand], rank: int) -> list[Operand]:
 
 
 def placing(low: L, items: Sequence[Operand], rank: int) -> int:
-    """Where the dimensions of the picked come in the result: NumPy is asked, with an array of sizes that tell."""
+    """Return the axis of the result at which the selected dimensions begin: ask NumPy, with an array whose sizes tell."""
     plain: list[Any] = []
     first = True
     for item in items:
@@ -175,7 +177,7 @@ def placing(low: L, items: Sequence[Operand], rank: int) -> int:
 
 
 def picked(low: L, view: Val, arrays: Sequence[tuple[int, Operand]], at: int, of_mask: bool = True) -> "Picked | Ragged":
-    """What arrays pick of a view, each from an axis on."""
+    """Return the elements of a view that index arrays select; each array comes with the axis that it begins at."""
     shape = view.num.shape
     nums = [_num(low, a) for _, a in arrays]
     for (axis, _), num in zip(arrays, nums, strict=True):
@@ -213,14 +215,14 @@ def picked(low: L, view: Val, arrays: Sequence[tuple[int, Operand]], at: int, of
 
 
 def in_range(low: L, x: T, size: int) -> T:
-    """Places from the front; an IndexError where one is out of range."""
+    """Return positions counted from the front; bail out, for an IndexError, if one is out of range."""
     return all_in_range(low, [x], [size])[0]
 
 
 def all_in_range(low: L, places: Sequence[T], sizes: Sequence[int], inside: T | None = None, extent: T | None = None) -> list[T]:
-    """Places along several axes from the front; an IndexError where one (of those that count) is out of range.
+    """Return positions along several axes, counted from the front; bail out, for an IndexError, if one (of those that count) is out of range.
 
-    What is known to be in range is not looked at, what has been is not again, and of all others it is asked once whether one is not.
+    Positions that are certainly in range, or were checked before, are not checked; for all others together, there is one check.
     """
     wrapped, outside = [], []
     for x, size in zip((builder.convert(x, INT64) for x in places), sizes, strict=True):
@@ -237,7 +239,7 @@ def all_in_range(low: L, places: Sequence[T], sizes: Sequence[int], inside: T | 
 
 
 def _is_counted_to(x: T, size: int) -> bool:
-    """Are these certainly some of 0 … size - 1?"""
+    """Are the values of x certainly among 0 … size - 1?"""
     source = source_of(x.ir)
     return name_of(source) == "iota" and shape_of(source)[int(source.owner.attributes["iota_dimension"])] <= size
 
@@ -253,7 +255,7 @@ def _refuse(low: L, outside: T, inside: T | None, extent: T | None) -> None:
 
 
 def places_of(low: L, x: Operand) -> list[Ragged]:
-    """``np.nonzero``: for each dimension, the places of what is not zero, where they are."""
+    """Lower ``np.nonzero``: for each dimension, return the indices of the nonzero elements, not packed to the front."""
     t = builder.convert(tensor(low.val(x)), _BOOL)
     extent = builder.reshape(t, (math.prod(t.shape),))
     axes = [builder.reshape(builder.iota(INT64, t.shape, k), extent.shape) for k in range(len(t.shape))]

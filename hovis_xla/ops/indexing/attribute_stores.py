@@ -1,6 +1,6 @@
-"""Stores into attributes of arrays: ``z.real = x``, ``a.flat[k] = x``, and what is read by ``a.flat``.
+"""Stores into attributes of arrays: ``z.real = x``, ``a.flat[k] = x``; and reads of ``a.flat``.
 
-``a.flat`` is the array in one dimension, in C order; a part of it is a copy.  Where memory is in another order, Python does the call.
+``a.flat`` is the array in one dimension, in C order; a part of it is a copy.  For arrays whose memory is in another order, Python does the call.
 """
 
 import operator
@@ -29,12 +29,12 @@ def _flat(low: L, a: Operand, name: Operand) -> Operand | None:
 
 
 def _array(a: Operand) -> Operand | None:
-    """The array that it is all elements of."""
+    """Return the array whose ``flat`` this is, or None for any other operand."""
     return a.parts[0] if isinstance(a, Struct) and a.callee is flat_of else None
 
 
 def _line(low: L, a: Operand) -> Operand:
-    """The elements of an array in one dimension: a view, if it is stored into."""
+    """Return the elements of an array in one dimension: a view, if the array is stored into."""
     found: Operand = low.call(np.ndarray.reshape, [a, Known(-1)], {})
     if isinstance(a, Stored) and not (isinstance(found, Stored) and found.place.location is a.place.location):
         raise NotLowerable("flat of an array whose elements are in another order")
@@ -42,7 +42,7 @@ def _line(low: L, a: Operand) -> Operand:
 
 
 def _index(low: L, index: Operand) -> Operand | None:
-    """An index that one dimension has: an int, a slice, several places."""
+    """Return an index that is valid for one dimension (an int, a slice, an array or list of indices), or None."""
     if isinstance(index, Struct) and index.callee is operations.make_list:
         found: Operand = low.call(np.array, [index], {})
         return found
@@ -63,7 +63,7 @@ def _getitem(low: L, a: Operand, index: Operand) -> Operand | None:
 
 
 def _setitem(low: L, a: Operand, index: Operand, value: Operand) -> Operand | None:
-    """A number is stored wherever an index leads to; of arrays NumPy begins again where they end."""
+    """Lower ``a.flat[index] = value`` for a number, which is stored at each index. NumPy repeats an array cyclically: that is not lowered."""
     array = _array(a)
     places = _index(low, index) if array is not None and _is_number(value) else None
     return None if array is None or places is None else _into(low, _line(low, array), places, value)
@@ -81,7 +81,7 @@ def _is_number(value: Operand) -> bool:
 
 
 def _into(low: L, target: Operand, index: Operand, value: Operand) -> Operand | None:
-    """A store that keeps what is real real: else Python says what it has to say."""
+    """Store the value; return None for a complex value and a real target: Python does that store, and warns or raises."""
     given = low.val(value).num.dtype
     if not isinstance(target, Stored) or (given.kind == "c" and target.num.dtype.kind != "c"):
         return None
@@ -90,7 +90,7 @@ def _into(low: L, target: Operand, index: Operand, value: Operand) -> Operand | 
 
 
 def _setattr(low: L, a: Operand, name: Operand, value: Operand) -> Operand | None:
-    """``z.real = x``, ``z.imag = x``, ``a.flat = x``."""
+    """Lower ``z.real = x``, ``z.imag = x``, ``a.flat = x``."""
     if not isinstance(a, Stored) or not isinstance(name, Known) or not isinstance(value, Val | Known):
         return None
     if name.value == "flat":
@@ -100,5 +100,5 @@ def _setattr(low: L, a: Operand, name: Operand, value: Operand) -> Operand | Non
     return _into(low, low.call(getattr, [a, name], {}), Known(...), value)
 
 
-#: These are asked before other rows are.
+#: Tried before other rows for the same callables.
 SOONER: Final[dict[Any, Row]] = {setattr: _setattr, getattr: _flat, operator.getitem: _getitem, operator.setitem: _setitem, len: _len}

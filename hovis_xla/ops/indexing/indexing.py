@@ -1,6 +1,6 @@
 """``a[index]``: integers, slices, None, … and index arrays.
 
-An integer that is not known is checked: out of range, the call is done again by Python, which raises the IndexError.
+An unknown integer is checked: if it is out of range, Python does the call again, and raises the IndexError.
 """
 
 import functools
@@ -51,7 +51,7 @@ _RAISE: Final = Known("raise")
 
 
 def items_of(low: L, index: Operand) -> tuple[Operand, ...]:
-    """The items of an index; lists as the arrays that they mean."""
+    """Return the items of an index, with lists converted to arrays."""
     items: tuple[Operand, ...] = (index,)
     if isinstance(index, Struct) and index.callee is operations.make_tuple:
         items = index.parts
@@ -64,7 +64,7 @@ def items_of(low: L, index: Operand) -> tuple[Operand, ...]:
 
 
 def _is_no_index(item: Operand) -> bool:
-    """Is it a float or a complex number, or an array of these?"""
+    """Is the item a float or a complex number, or an array of these?"""
     if isinstance(item, Val | Ragged):
         return (item.num if isinstance(item, Val) else item.full).dtype.kind in "fc"
     return isinstance(item, Known) and (is_a(item.value, float | complex) or getattr(getattr(item.value, "dtype", None), "kind", "") in ("f", "c"))
@@ -77,7 +77,9 @@ def is_integer(item: Operand) -> bool:
 
 
 def _slice_of(item: Operand) -> slice | None:
-    """A slice of constants; ``slice(a, b)`` made in the program too, if its bounds are known."""
+    """Return a slice of constants, or None for any other item. A ``slice(a, b)`` made in the program raises `ShapeUnknown` if its bounds are not
+    known.
+    """
     if isinstance(item, Known):
         return item.value if type(item.value) is slice else None
     if isinstance(item, Struct) and item.callee is slice:
@@ -88,7 +90,7 @@ def _slice_of(item: Operand) -> slice | None:
 
 
 def checked(low: L, item: Operand, size: int) -> T:
-    """An index as an i64 that is in range, from the end if it is negative."""
+    """Return an index as an i64 counted from the front; raise an IndexError if it is out of range."""
     if isinstance(item, Known):
         value = int(item.value)
         if not -size <= value < size:
@@ -109,7 +111,7 @@ def checked(low: L, item: Operand, size: int) -> T:
 
 
 def _checked_index(low: L, index: Operand, size: Operand) -> Operand:
-    """The index of an array of which so many elements count."""
+    """Return an index, counted from the front, into an array of which ``size`` elements count; bail out if it is out of range."""
     x, n = (position(low, v) for v in (index, size))
     wrapped = select(compare("LT", x, like(0, x)), add(x, n), x)
     low.bail_if(or_(compare("LT", wrapped, like(0, x)), compare("GE", wrapped, n)))
@@ -117,7 +119,7 @@ def _checked_index(low: L, index: Operand, size: Operand) -> Operand:
 
 
 def _read_if(low: L, asked: Operand, array: Operand, index: Operand) -> Operand:
-    """What is read, giving up only where it is asked for."""
+    """Load an element; bail out for an index out of range only if ``asked`` holds."""
     before, low.bail = low.bail, None
     try:
         found: Operand = low.call(operator.getitem, [array, index], {})
@@ -133,7 +135,7 @@ def _read_if(low: L, asked: Operand, array: Operand, index: Operand) -> Operand:
 
 
 def expand(items: tuple[Operand, ...], rank: int) -> list[Operand]:
-    """The items with … written out, one for each dimension (and None where an axis is new)."""
+    """Return the items with the ellipsis written out: one for each dimension (and None for each new axis)."""
     spent = sum(1 for i in items if not (isinstance(i, Known) and (i.value is None or i.value is Ellipsis)))
     dots = [k for k, i in enumerate(items) if isinstance(i, Known) and i.value is Ellipsis]
     if spent > rank or len(dots) > 1:
@@ -154,7 +156,7 @@ def _where(low: L, condition: Operand, *values: Operand) -> Operand | None:
 
 
 def _argwhere(low: L, x: Operand) -> Operand | None:
-    """The places, one a row."""
+    """Lower ``np.argwhere``: the indices of the nonzero elements, one per row."""
     if isinstance(x, Ragged) or not advanced_indexing.is_picking(x) or not low.val(x).num.shape:
         return None
     places = advanced_indexing.places_of(low, x)
@@ -227,7 +229,7 @@ def getitem(low: L, a: Operand, index: Operand) -> Operand | None:
 
 
 def box_at(low: L, shape: tuple[int, ...], items: list[Operand]) -> Box | None:
-    """What integers, slices and new axes show of an array; None if there is anything else."""
+    """Return the view that integers, slices and new axes select in an array; None if there is any other item."""
     plain: list[Any] = []
     dynamic: dict[int, T] = {}
     axis = 0
@@ -262,7 +264,7 @@ def box_at(low: L, shape: tuple[int, ...], items: list[Operand]) -> Box | None:
 
 
 def _window(low: L, item: Operand, size: int) -> tuple[T, int] | None:
-    """Where a slice starts, and how many elements it has, if that is known although its bounds are not."""
+    """Return the start and the length of a slice whose length is known although its bounds are not; None for any other item."""
     if not _is_slice(item) or all(isinstance(p, Known) for p in item.parts):
         return None
     start, stop, step = (*item.parts, NONE, NONE)[:3] if len(item.parts) > 1 else (NONE, item.parts[0], NONE)
@@ -290,12 +292,12 @@ def _is_one(step: Operand) -> bool:
 
 
 def _is_ragged(item: Operand) -> bool:
-    """Is it a slice of which not even the size is known?"""
+    """Is the item a slice of unknown length?"""
     return unknown_bounds([item]) != {}
 
 
 def unknown_bounds(items: Sequence[Operand]) -> dict[int, tuple[Operand, Operand]]:
-    """Start and stop of the slices whose size is not known, by the axis of the result."""
+    """Return start and stop of the slices of unknown length, by the axis of the result."""
     found: dict[int, tuple[Operand, Operand]] = {}
     axis = 0
     for item in items:
@@ -309,7 +311,7 @@ def unknown_bounds(items: Sequence[Operand]) -> dict[int, tuple[Operand, Operand
 
 
 def picked(low: L, array: Val, items: Sequence[Operand]) -> "advanced_indexing.Picked | Ragged | None":
-    """What index arrays and masks pick of an array, with all else beside them."""
+    """Return the elements of an array that index arrays and masks select, together with the other items; None if this is not supported."""
     shape = array.num.shape
     written = advanced_indexing.written_out(low, items, len(shape))
     plain: list[Operand] = []
@@ -332,7 +334,7 @@ def picked(low: L, array: Val, items: Sequence[Operand]) -> "advanced_indexing.P
 
 
 def _pick(low: L, array: Val, items: Sequence[Operand]) -> Operand | None:
-    """``a[index]`` with arrays in the index: a new array."""
+    """Lower ``a[index]`` with arrays in the index: a new array."""
     found = picked(low, array, items)
     if found is None:
         return None
@@ -344,7 +346,7 @@ def _pick(low: L, array: Val, items: Sequence[Operand]) -> Operand | None:
 
 
 def wrapped(low: L, at: T, size: int, mode: Any) -> T | None:
-    """Places from the front, by the mode of ``np.take`` and ``np.put``."""
+    """Return positions counted from the front, by the mode of ``np.take`` and ``np.put``, or None if the mode is not supported."""
     at = builder.convert(at, INT64)
     if mode == "raise":
         return advanced_indexing.in_range(low, at, size)
@@ -374,7 +376,7 @@ def _take(low: L, a: Operand, indices: Operand, axis: Operand = NONE, out: Opera
 
 
 def _slice(low: L, *bounds: Operand) -> Operand | None:
-    """``slice(a, b)`` with bounds that may not be known: kept for the index that uses it."""
+    """Lower ``slice(a, b)``: keep it, with bounds that may be unknown, for the index that uses it."""
     return Struct(slice, bounds, object())
 
 
@@ -384,7 +386,7 @@ ROWS: Final[dict[Any, Row]] = {
     np.where: _where, np.argwhere: _argwhere, np.unique: _unique,
 }  # fmt: skip
 
-#: Before what is said of known conditions.
+#: Tried before the rows for known conditions.
 SOONER: Final[dict[Any, Row]] = {
     np.extract: _extract, np.compress: _compress, np.ndarray.compress: lambda low, a, condition, axis=NONE: _compress(low, condition, a, axis),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""``out=``: what NumPy takes there, and what it computes in on account of it."""
+"""``out=``: the targets that NumPy accepts, and the dtype in which it computes for their sake."""
 
 import inspect
 from collections.abc import Callable
@@ -15,23 +15,23 @@ from hovis_xla.emit.values import BOOL, Known, NotLowerable, Operand, Struct, Va
 from hovis_xla.ops.indexing import stores
 from hovis_xla.ops.scalar.python_numbers import L
 
-#: Sums and products are computed in what holds both the elements and what ``out=`` holds.
+#: Sums and products, which are computed in the common dtype of the elements and of ``out=``.
 _ADDING: Final = frozenset({
     np.sum, np.prod, np.cumsum, np.cumprod, np.ndarray.sum, np.ndarray.prod, np.ndarray.cumsum, np.ndarray.cumprod,
 })  # fmt: skip
-#: Functions that look for results first, and cast those.
+#: Functions that compute the result first, and then cast it.
 _CASTING: Final = _ADDING | {
     np.max, np.min, np.amax, np.amin, np.any, np.all, np.clip,
     np.ndarray.max, np.ndarray.min, np.ndarray.any, np.ndarray.all, np.ndarray.clip,
 }  # fmt: skip
-#: The same of ufuncs, by their methods.
+#: The same for methods of ufuncs: the methods, then the ufuncs that are sums or products, and the others.
 _METHODS: Final = frozenset({np.ufunc.reduce, np.ufunc.accumulate})
 _SUMS: Final = frozenset({np.add, np.multiply})
 _EXTREMES: Final = frozenset({np.maximum, np.minimum, np.fmax, np.fmin, np.logical_and, np.logical_or})
 
 
 def without_out(low: L, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand]) -> dict[str, Operand]:
-    """The options of the call that gives what is put into ``out=``."""
+    """Return the options of the call whose result is to be stored into ``out=``."""
     options = {k: v for k, v in kwargs.items() if k != "out"}
     out = _only(kwargs["out"])
     if _is_nothing(out):
@@ -49,7 +49,7 @@ def without_out(low: L, callee: Callable[..., Any], args: list[Operand], kwargs:
 
 
 def store(low: L, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], found: Operand) -> Operand:
-    """Put what was found there.  Where ``where=`` of a ufunc does not hold, what was there stays."""
+    """Store the result into ``out=`` and return that. Where ``where=`` of a ufunc does not hold, the old content stays."""
     out, casting, where = (kwargs.get(name) for name in ("out", "casting", "where"))
     assert out is not None
     out = _only(out)
@@ -72,7 +72,7 @@ def store(low: L, callee: Callable[..., Any], args: list[Operand], kwargs: dict[
 
 
 def _only(out: Operand) -> Operand:
-    """The one array of ``out=``."""
+    """Return the single array of ``out=``."""
     if not (isinstance(out, Struct) and out.callee is operations.make_tuple):
         return out
     if len(out.parts) != 1:
@@ -89,7 +89,7 @@ def _ufunc(args: list[Operand]) -> Any:
 
 
 def _casts(callee: Callable[..., Any], args: list[Operand]) -> bool:
-    """Is what is computed the same, whatever ``out=`` holds (or was it told by an option)?"""
+    """Is the computed value the same whatever dtype ``out=`` has (or is the dtype given by an option)?"""
     return isinstance(callee, np.ufunc) or callee in _CASTING or (callee in _METHODS and _ufunc(args) in _SUMS | _EXTREMES)
 
 

@@ -24,7 +24,7 @@ NOTHING: Final = Known(None)
 
 
 def target_of(low: L, a: Operand) -> Stored | None:
-    """An array that is stored into."""
+    """Return an array that can be stored into, or None for an operand that is no array."""
     if isinstance(a, Known) and is_a(a.value, np.ndarray):
         a = low.val(a)
     if isinstance(a, Val) and a.num.kind == ARRAY and not isinstance(a, Stored):
@@ -33,7 +33,7 @@ def target_of(low: L, a: Operand) -> Stored | None:
 
 
 def assign(low: L, a: Operand, value: Operand, casting: Any = "same_kind", where: T | None = None) -> None:
-    """Make the elements of an array those of a result."""
+    """Store a value into all elements of an array, or into those where the mask ``where`` holds."""
     target, new = target_of(low, a), low.val(value)
     if target is None:
         raise NotLowerable("out= of something that is no array")
@@ -44,7 +44,7 @@ def assign(low: L, a: Operand, value: Operand, casting: Any = "same_kind", where
 
 
 def _fits(new: Num, dtype: "np.dtype[Any]", casting: Any) -> bool:
-    """May it be cast to dtype?  An int of Python's goes into an array of unsigned ints, if it is in their range."""
+    """May the value be cast to dtype? A Python int may go into an array of unsigned ints; its range is checked when it is stored."""
     weak = new.kind == PYTHON and casting == "same_kind" and (new.dtype.kind, dtype.kind) == ("i", "u")
     return weak or np.can_cast(new.dtype, dtype, casting)
 
@@ -88,7 +88,9 @@ def setitem(low: L, a: Operand, index: Operand, value: Operand) -> Operand | Non
 
 
 def _striding(low: L, target: Stored, items: tuple[Operand, ...], value: Operand) -> tuple[Operand, ...]:
-    """The items of an index, for a number that is stored by a step that is not known (``sieve[p * p :: p] = False``) with the mask that it means."""
+    """Return the items of an index; a slice with an unknown step, through which a number is stored (``sieve[p * p :: p] = False``), is replaced
+    by the equivalent mask.
+    """
     steps = [k for k, item in enumerate(items) if isinstance(item, Struct) and item.callee is slice and len(item.parts) == 3 and isinstance(item.parts[2], Val)]
     if len(steps) != 1 or any(isinstance(item, Known) and item.value in (None, Ellipsis) for item in items) or low.val(value).num.shape:
         return items
@@ -111,7 +113,7 @@ def _striding(low: L, target: Stored, items: tuple[Operand, ...], value: Operand
 
 
 def updated(low: L, a: Operand, index: Operand, value: Operand) -> Operand | None:
-    """The array that it would be with something stored into it."""
+    """Return the array that results from storing value at index, without changing a; None if this is not supported."""
     items = indexing.items_of(low, index)
     if not isinstance(a, Val) or any(map(advanced_indexing.is_picking, items)) or not (is_numpy(value) or class_of(value) is not None):
         return None
@@ -125,7 +127,7 @@ def updated(low: L, a: Operand, index: Operand, value: Operand) -> Operand | Non
 
 
 def _row(low: L, value: Operand, dtype: "np.dtype[Any]") -> Val | None:
-    """A tuple or list of numbers as what is stored of it: each for itself."""
+    """Return a tuple or list of numbers as an array of this dtype, each number converted separately; None for any other value."""
     parts: tuple[Operand, ...] = ()
     if isinstance(value, Struct) and value.callee in (operations.make_tuple, operations.make_list):
         parts = value.parts
@@ -143,7 +145,7 @@ def _is_scalar(value: Operand) -> bool:
 
 
 def as_stored_array(low: L, target: Stored, value: Operand) -> Operand:
-    """A list or a tuple that is stored, as an array; its numbers have to fit one by one."""
+    """Return a list or tuple that is stored as an array, each of whose numbers has to fit; any other value stays as it is."""
     row = _row(low, value, target.num.dtype)
     if row is not None:
         return row
@@ -162,7 +164,7 @@ def as_stored_array(low: L, target: Stored, value: Operand) -> Operand:
 
 
 def _set_picked(low: L, target: Stored, items: tuple[Operand, ...], value: Operand) -> Operand | None:
-    """``a[index] = value`` with arrays in the index."""
+    """Lower ``a[index] = value`` with arrays in the index."""
     found = indexing.picked(low, target, items)
     if found is None:
         return None
@@ -176,7 +178,7 @@ def _set_picked(low: L, target: Stored, items: tuple[Operand, ...], value: Opera
 
 
 def _set_ragged(low: L, a: Ragged, index: Operand, value: Operand) -> Operand | None:
-    """A store into all of an array of unknown size, or where a mask of its size holds."""
+    """Store into the whole of an array of unknown size, or where a mask of the same size holds."""
     if isinstance(index, Known) and (index.value is Ellipsis or index.value == slice(None)):
         ragged_indexing.assign(low, a, value)
         return NOTHING
@@ -199,7 +201,7 @@ def _set_ragged(low: L, a: Ragged, index: Operand, value: Operand) -> Operand | 
 
 
 def converted(low: L, value: Val, dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> T:
-    """The value as what is stored: of this dtype, and broadcast to this shape."""
+    """Return the value in the form that is stored: of this dtype, and broadcast to this shape."""
     x = tensor(value)
     if x.dtype.kind == "c" and dtype.kind != "c":
         raise NotLowerable("a complex number stored into an array of another kind: NumPy warns or raises")
@@ -223,7 +225,7 @@ def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None
 
 
 def in_place(plain: Callable[..., Any], row: Row) -> Row:
-    """``a += b``: an array is written to; for numbers it is ``a = a + b``."""
+    """Make the lowering of ``a += b``: an array is stored into; for numbers it is ``a = a + b``."""
 
     def does(low: L, a: Operand, b: Operand) -> Operand | None:
         num = getattr(a, "num", None)

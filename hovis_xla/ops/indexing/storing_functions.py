@@ -67,7 +67,7 @@ def _fill_diagonal(low: L, a: Operand, val: Operand, wrap: Operand = FALSE) -> O
 
 
 def _repeated(values: T, at: T) -> T | None:
-    """What is at places of values that begin again where they end."""
+    """Return the elements of values at these positions, repeated cyclically, or None if there are no values."""
     size = math.prod(values.shape)
     return slicing.take(builder.reshape(values, (size,)), builder.op("remainder", at, builder.like(size, at)), 0) if size else None
 
@@ -81,7 +81,7 @@ def _sorted(low: L, a: Operand, axis: Operand = LAST) -> Operand | None:
 
 
 def _put(low: L, a: Operand, indices: Operand, values: Operand, mode: Operand = RAISE) -> Operand | None:
-    """``np.put``: at places of the array as a vector; values begin again where they end."""
+    """Lower ``np.put``: store at positions of the flattened array; values repeat cyclically."""
     target = target_of(low, a)
     if target is None or not isinstance(mode, Known) or isinstance(indices, Ragged) or isinstance(values, Ragged):
         return None
@@ -101,7 +101,9 @@ def _put(low: L, a: Operand, indices: Operand, values: Operand, mode: Operand = 
 
 
 def _masking(by_rank: bool) -> Row:
-    """``np.putmask`` takes values by the place in the array, ``np.place`` (by_rank) one after the other."""
+    """Make the lowering of ``np.putmask``, which takes values by the position in the array, or of ``np.place`` (by_rank), which takes them one
+    after the other.
+    """
 
     def row(low: L, a: Operand, mask: Operand, values: Operand) -> Operand | None:
         target = target_of(low, a)
@@ -141,7 +143,7 @@ def _put_along_axis(low: L, arr: Operand, indices: Operand, values: Operand, axi
     return setitem(low, target, Struct(operations.make_tuple, tuple(items), object()), values)
 
 
-#: Ufuncs whose ``at`` is a scatter, and by what it combines.
+#: Ufuncs whose ``at`` is a scatter, and the operation that combines the elements in it.
 _COMBINES: Final[dict[Any, str]] = {
     np.add: "add", np.subtract: "subtract", np.multiply: "multiply", np.true_divide: "divide", np.maximum: "maximum", np.minimum: "minimum",
     np.bitwise_or: "or_", np.bitwise_and: "and_", np.bitwise_xor: "xor",
@@ -149,7 +151,7 @@ _COMBINES: Final[dict[Any, str]] = {
 
 
 def _at(low: L, ufunc: Operand, a: Operand, indices: Operand, b: Operand) -> Operand | None:
-    """``np.add.at``: repeated indices count each time."""
+    """Lower ``np.add.at``: repeated indices count each time."""
     target = target_of(low, a)
     combine = _COMBINES.get(ufunc.value) if isinstance(ufunc, Known) else None
     if target is None or combine is None:
@@ -159,9 +161,9 @@ def _at(low: L, ufunc: Operand, a: Operand, indices: Operand, b: Operand) -> Ope
         masked = any(map(advanced_indexing.is_picking, items)) and isinstance(indexing.picked(low, target, items), Ragged)
         return _at_chosen(low, ufunc, target, indices, b) if masked and b.full.dtype == target.num.dtype else None
     if target.num.dtype == np.uint64 and not is_numpy(low.val(as_stored_array(low, target, b))):
-        return None  # to this method a Python int is an int64, and what it has in common with a uint64 is a double
+        return None  # this method converts a Python int to int64, whose common dtype with uint64 is float64
     if not any(map(advanced_indexing.is_picking, items)):
-        # a view has each of its elements once
+        # a view contains each element once
         found = low.call(operator.getitem, [target, indices], {})
         changed = low.call(ufunc.value, [found, b], {})  # type: ignore[union-attr]
         kinds = low.val(found).num, low.val(changed).num
@@ -180,7 +182,7 @@ def _at(low: L, ufunc: Operand, a: Operand, indices: Operand, b: Operand) -> Ope
 
 
 def _at_chosen(low: L, ufunc: Operand, target: Stored, indices: Operand, b: Operand) -> Operand | None:
-    """The same where a mask chooses: each element once."""
+    """Lower ``ufunc.at`` with a mask, which selects each element once."""
     return setitem(low, target, indices, low.call(ufunc.value, [low.call(operator.getitem, [target, indices], {}), b], {}))  # type: ignore[union-attr]
 
 

@@ -1,7 +1,7 @@
-"""Views of arrays: which part of which memory a call of NumPy's shows.
+"""Views of arrays: which part of which memory the result of a NumPy call shows.
 
-A view of an array that is stored into has to be one for the lowering, too; all others are computed the same way, and the
-host makes the same views again where they are returned.
+A view of an array that is stored into has to be a view in the lowering, too.  All other views are computed in the same way, and
+where they are returned, the host makes the same views again.
 """
 
 import builtins
@@ -21,29 +21,29 @@ from hovis_xla.emit.values import ARRAY, Known, NotLowerable, Operand, Struct, V
 from hovis_xla.emit.view_steps import Diagonal, Part, Windows, box_of
 from hovis_xla.ops.scalar.python_numbers import L
 
-#: What is a Box whatever its arguments are, if they are known.
+#: Functions whose result is a Box for any known arguments.
 BOXES: Final = frozenset({
     np.transpose, np.ndarray.transpose, np.swapaxes, np.ndarray.swapaxes, np.moveaxis, np.rollaxis, np.expand_dims, np.squeeze, np.ndarray.squeeze,
     np.broadcast_to, np.flip, np.flipud, np.fliplr, np.rot90, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.matrix_transpose, np.permute_dims,
     np.linalg.matrix_transpose,
 })  # fmt: skip
 
-#: The very array, where it has so many dimensions.
+#: Functions that return the array itself if it has at least this many dimensions.
 AT_LEAST: Final[dict[Any, int]] = {np.atleast_1d: 1, np.atleast_2d: 2, np.atleast_3d: 3}
 
-#: The very array, where there is no dimension to leave out.
+#: Functions that return the array itself if there is no dimension to remove.
 SQUEEZES: Final = frozenset({np.squeeze, np.ndarray.squeeze})
-#: Lists of boxes.
+#: Functions whose result is a list or tuple of boxes.
 SPLITS: Final = frozenset({np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, *((np.unstack,) if hasattr(np, "unstack") else ())})
 RESHAPES: Final = frozenset({np.reshape, np.ndarray.reshape})
 RAVELS: Final = frozenset({np.ravel, np.ndarray.ravel})
 DIAGONALS: Final = frozenset({np.diagonal, np.ndarray.diagonal, np.diag, np.linalg.diagonal})
-#: The very array, where it is one as wanted.
+#: Functions that return the array itself if it is already as requested.
 SAME: Final = frozenset({np.asarray, np.asanyarray, np.ascontiguousarray})
 
 
 def known(operand: Operand) -> Any:
-    """The value of an operand that is known as a whole."""
+    """Return the value of an operand that is known as a whole; otherwise raise `_Unknown`."""
     if isinstance(operand, Known):
         return operand.value
     if isinstance(operand, Struct) and operand.callee in (operations.make_tuple, operations.make_list):
@@ -56,7 +56,7 @@ class _Unknown(Exception):
 
 
 def view(low: L, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand]) -> Operand | None:
-    """The result of a call that gives views of an array; None: it is no such call."""
+    """Return the result of a call that gives views of an array, or None if this is no such call."""
     if not args or not isinstance(args[0], Val) or args[0].num.kind != ARRAY:
         return None
     a = args[0]
@@ -97,7 +97,7 @@ def _of_known(low: L, callee: Any, a: Val, values: list[Any], named: dict[str, A
 
 
 def _windows(low: L, a: Val, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False) -> Operand | None:
-    """``sliding_window_view`` where it can't be stored into."""
+    """Lower ``sliding_window_view`` if the result is read-only."""
     if writeable:
         return None
     try:
@@ -111,7 +111,7 @@ def _windows(low: L, a: Val, window_shape: Any, axis: Any = None, *, subok: bool
 
 
 def _stand_in(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """An array of this shape, of one byte."""
+    """Return an array of this shape in one byte of memory."""
     return np.lib.stride_tricks.as_strided(np.empty((), np.uint8), shape, (0,) * len(shape))
 
 
@@ -120,7 +120,7 @@ def _squeezes_nothing(a: Val, axis: Any = None) -> bool:
 
 
 def _flat(low: L, a: Val) -> Operand | None:
-    """``np.ascontiguousarray``: the very array, or a copy, and never without dimensions."""
+    """Lower ``np.ascontiguousarray``: the array itself, or a copy; the rank is at least 1."""
     if a.place is None or not a.num.shape:
         return _reshaped(low, np.reshape, a, [(1,)], {})
     contiguous = is_contiguous(a.place, a.num.shape)
@@ -152,7 +152,7 @@ def _reshaped(low: L, callee: Any, a: Val, values: list[Any], named: dict[str, A
     shape = (-1,) if callee in RAVELS else values[0] if len(values) == 1 else tuple(values)
     if callee in RAVELS and values and values != ["C"]:
         return None
-    # a vector with gaps is reshaped as it is, but raveled it is a copy
+    # reshape of a strided vector gives a view, ravel a copy
     step = None if callee in RAVELS and not is_contiguous(a.place, a.num.shape) else reshaped(a.place, a.num.shape, shape)
     found: Val | None = None
     if step is not None:

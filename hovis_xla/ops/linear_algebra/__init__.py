@@ -1,1 +1,1 @@
-"""Rows for products, contractions, decompositions and norms of arrays."""
+"""Lowering rules for products, contractions, decompositions and norms of arrays."""

@@ -1,7 +1,7 @@
-"""Contractions: ``matmul``, ``dot``, ``tensordot``, ``einsum`` … are all one thing, sums of products over labelled dimensions.
+"""Contractions: ``matmul``, ``dot``, ``tensordot``, ``einsum`` … are all sums of products over labelled dimensions.
 
-:func:`sum_of_products` does any of them by products of two operands at a time, each one ``dot_general``.  A transposed operand
-is not transposed for that: the dimensions of what was transposed are contracted instead.
+:func:`sum_of_products` computes any of them by products of two operands at a time, each one a ``dot_general``.  An operand that is
+a transpose is not computed for that: the corresponding dimensions of the array that was transposed are contracted instead.
 """
 
 import math
@@ -22,17 +22,17 @@ from hovis_xla.ops.array.manipulation import as_array, literal
 from hovis_xla.ops.array.reductions import finish, total
 from hovis_xla.ops.scalar.python_numbers import L, Row, class_of
 
-#: ``tensordot`` contracts two axes, if it is not told.
+#: ``tensordot`` contracts two axes by default.
 _TWO: Final = Known(2)
 
 
 def strong(low: L, x: Operand) -> T | None:
-    """An operand as ``np.asarray`` takes it: a Python number has a dtype, too."""
+    """Return an operand as ``np.asarray`` converts it (a Python number has a dtype, too), or None if it is neither number nor array."""
     return tensor(low.val(x)) if is_numpy(x) or class_of(x) is not None else None
 
 
 def _pair(low: L, a: Operand, b: Operand) -> tuple[T, T] | None:
-    """Two operands in their common dtype."""
+    """Return two operands in their common dtype, or None if they are not supported."""
     x, y = strong(low, a), strong(low, b)
     if x is None or y is None or not (is_numpy(a) or is_numpy(b)):
         return None
@@ -48,7 +48,7 @@ def result(t: T) -> Val:
 
 
 def _turned_back(t: T) -> tuple[T, list[int]]:
-    """What t is a transpose of, and where each of t's dimensions is there."""
+    """Return the tensor that t is a transpose of (t itself if it is none), and the position there of each of t's dimensions."""
     order = list(range(len(t.shape)))
     owner: Any = getattr(t.ir, "owner", None)
     if getattr(owner, "name", "") != "stablehlo.transpose":
@@ -61,9 +61,10 @@ def _turned_back(t: T) -> tuple[T, list[int]]:
 
 
 def contract(x: T, y: T, axes: tuple[Sequence[int], Sequence[int]], batch: tuple[Sequence[int], Sequence[int]] = ((), ())) -> T:
-    """A contraction; truths are multiplied by "and", added by "or".  The result has the batch dimensions, x's, then y's.
+    """Contract x and y over axes; for truth values, "and" multiplies and "or" adds. The result has the batch dimensions, then those of x, then
+    those of y.
 
-    A sum begins with 0.0, and so is never -0.0; of one product that has to be seen to.
+    A sum begins with 0.0, and therefore is never -0.0; to a sum of a single product, 0.0 is added explicitly.
     """
     if [x.shape[k] for k in axes[0]] != [y.shape[k] for k in axes[1]]:
         raise NotLowerable(f"{x.shape} times {y.shape}: this raises")
@@ -74,7 +75,7 @@ def contract(x: T, y: T, axes: tuple[Sequence[int], Sequence[int]], batch: tuple
     inner, outer = ([[order[k] for k in where[n]] for n, (_, order) in enumerate(sides)] for where in (axes, batch))
     found = reductions.dot_general(sides[0][0], sides[1][0], (inner[0], inner[1]), (outer[0], outer[1]))
     of_vector = [math.prod(t.shape[k] for k in rest[n]) == 1 for n, t in enumerate((x, y))]
-    # XLA's product of a vector and a matrix may begin with the first summands, as those of what is the same all along
+    # XLA's product of a vector and a matrix may begin with the first summands instead of 0.0, as a sum of equal summands does
     summed = () if sum(of_vector) == 1 else tuple((t, along) for (t, _), along in zip(sides, inner, strict=True))
     found = builder.begun_with_zero(found, *summed)
     # dot_general leaves the remaining dimensions in the order of its operands
@@ -88,7 +89,7 @@ def contract(x: T, y: T, axes: tuple[Sequence[int], Sequence[int]], batch: tuple
 
 
 def product(x: T, y: T) -> T:
-    """The elementwise product of operands that broadcast."""
+    """Multiply two operands elementwise, with broadcasting."""
     shape = np.broadcast_shapes(x.shape, y.shape)
     x, y = builder.broadcast(x, shape), builder.broadcast(y, shape)
     return builder.and_(x, y) if x.dtype == BOOL else builder.mul(x, y)
@@ -98,7 +99,7 @@ def product(x: T, y: T) -> T:
 
 
 def diagonal(t: T, offset: int, first: int, second: int) -> T:
-    """The diagonal of two dimensions, as the last dimension of the result."""
+    """Return the diagonal of two dimensions, as the last dimension of the result."""
     rest = [k for k in range(len(t.shape)) if k not in (first, second)]
     t = builder.transpose(t, [*rest, first, second])
     *batch, n, m = t.shape
@@ -112,7 +113,7 @@ def diagonal(t: T, offset: int, first: int, second: int) -> T:
 
 
 def sum_of_products(operands: Sequence[T], terms: Terms) -> T:
-    """``np.einsum``, the dtype being that of the operands already."""
+    """Compute ``np.einsum`` of operands that already have the dtype of the result."""
     sizes: dict[Any, int] = {}
     for t, labels in zip(operands, terms.inputs, strict=True):
         for label, dim in zip(labels, t.shape, strict=True):
@@ -127,7 +128,7 @@ def sum_of_products(operands: Sequence[T], terms: Terms) -> T:
         wanted = {*terms.output, *(label for _, labels in left for label in labels)}
         left.append(_two(x, y, wanted))
     t, labels = _summed(*left[0], set(terms.output))
-    # labels whose dimension is 1 wherever they stand may have gone
+    # labels whose dimension is 1 in all operands may have been removed
     order = [labels.index(c) for c in terms.output if c in labels]
     return builder.reshape(builder.transpose(t, order), tuple(sizes[c] for c in terms.output))
 
@@ -137,7 +138,7 @@ def _cost(a: Labels, b: Labels, sizes: dict[Any, int]) -> int:
 
 
 def _plain(t: T, labels: Labels, sizes: dict[Any, int]) -> tuple[T, Labels]:
-    """An operand with no label twice, and without dimensions that are 1 and broadcast."""
+    """Return an operand with no label twice, and without the dimensions of size 1 that broadcast."""
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
             first = labels.index(label)
@@ -151,7 +152,7 @@ def _plain(t: T, labels: Labels, sizes: dict[Any, int]) -> tuple[T, Labels]:
 
 
 def _summed(t: T, labels: Labels, keep: set[Any]) -> tuple[T, Labels]:
-    """Sum over the labels that nobody else wants."""
+    """Sum over the labels that are not in keep."""
     axes = [k for k, c in enumerate(labels) if c not in keep]
     return _sum(t, axes) if axes else t, tuple(c for c in labels if c in keep)
 
@@ -182,13 +183,13 @@ def _einsum(low: L, *operands: Operand, dtype: Operand = NONE, optimize: Operand
     made = result(sum_of_products([builder.convert(t, kind) for t in tensors], terms))
     if len(tensors) > 1 or set(terms.inputs[0]) != set(terms.output):
         return made
-    # of one operand, with nothing to sum, it is a view
+    # for one operand and without a sum, the result is a view
     source = low.val(next(o for o in operands if is_numpy(o) and not isinstance(getattr(o, "value", None), str)))
     return Val(made.num, made.ir, roots=view_roots([source])) if made.num.kind == ARRAY else made
 
 
 def _terms(low: L, operands: Sequence[Operand]) -> tuple[list[T], Terms] | None:
-    """The operands and their labels, from either way to write them."""
+    """Return the operands of ``np.einsum`` and their labels, from either of its call forms; None if they are not known."""
     if isinstance(operands[0], Known) and is_a(operands[0].value, str):
         inputs, output = split(operands[0].value)
         given: Sequence[Operand] = operands[1:]
@@ -206,7 +207,7 @@ def _terms(low: L, operands: Sequence[Operand]) -> tuple[list[T], Terms] | None:
     return None if terms is None else (found, terms)
 
 
-# ------------------------------------------------------------------------------------------------- the others
+# ------------------------------------------------------------------------------------------------- further functions
 
 
 def _matmul(low: L, a: Operand, b: Operand) -> Operand | None:
@@ -229,7 +230,9 @@ def matmul(x: T, y: T) -> T:
 
 
 def _along_last(place: Callable[[int], int]) -> Row:
-    """``dot`` and ``inner``: the last dimension of a is contracted with the one of b that ``place`` gives for the rank of b."""
+    """Make the lowering of ``dot`` or ``inner``: the last dimension of a is contracted with the dimension of b that ``place`` gives for the rank
+    of b.
+    """
 
     def row(low: L, a: Operand, b: Operand) -> Operand | None:
         pair = _pair(low, a, b)
@@ -294,7 +297,7 @@ def _vecdot(low: L, a: Operand, b: Operand, /, *, axis: Operand = LAST) -> Opera
 
 
 def _last(t: T, axis: int) -> T:
-    """With an axis as the last one."""
+    """Move an axis to the end."""
     rest = [k for k in range(len(t.shape)) if k != axis % len(t.shape)]
     return builder.transpose(t, [*rest, axis % len(t.shape)])
 
@@ -307,7 +310,7 @@ def _einsum_of(left: str, right: str, out: str, x: T, y: T) -> T:
 
 
 def _of_core(left: str, right: str, out: str, conjugates: bool = False) -> Row:
-    """A ufunc whose core dimensions are these."""
+    """Make the lowering of a ufunc with these core dimensions."""
 
     def row(low: L, a: Operand, b: Operand) -> Operand | None:
         pair = _pair(low, a, b)
@@ -360,7 +363,7 @@ def _trace(low: L, a: Operand, offset: Operand = ZERO, axis1: Operand = ZERO, ax
 
 
 def _of_last_two(row: Any) -> Row:
-    """As ``np.linalg`` has it: of matrices in the last two dimensions."""
+    """Make the ``np.linalg`` variant of row: for matrices in the last two dimensions."""
     return lambda low, x, /, *, offset=ZERO, **named: row(low, x, offset, Known(-2), Known(-1), **named)
 
 

@@ -1,5 +1,6 @@
-"""Linear algebra.  Norms and powers are sums of products; decompositions are NumPy's own, on the host: they agree to the last
-bit, signs of eigenvectors and cutoffs of ranks included, which no other LAPACK would promise."""
+"""Linear algebra. Norms and powers are sums of products; decompositions are done by NumPy on the host: they agree to the last bit, including
+signs of eigenvectors and cutoffs of ranks, which no other LAPACK would promise.
+"""
 
 import itertools
 import math
@@ -41,7 +42,7 @@ def _squares(t: T) -> T:
 
 
 def _vector_norm(t: T, axes: Sequence[int], ord: Any) -> T | None:
-    """The norm over some dimensions, taken as one vector."""
+    """Return the norm over some dimensions, taken as one vector, or None if ord is not supported."""
     if ord is None or ord == 2:
         return builder.op("sqrt", total(_squares(t), axes))
     size = _size(t)
@@ -58,7 +59,7 @@ def _vector_norm(t: T, axes: Sequence[int], ord: Any) -> T | None:
 
 
 def _matrix_norm(t: T, axes: tuple[int, int], ord: Any) -> T | None:
-    """The norm of matrices; those that need singular values are left to NumPy."""
+    """Return the norm of matrices, or None for the norms that need singular values, which are left to NumPy."""
     if ord in (None, "fro", "f"):
         return builder.op("sqrt", total(_squares(t), axes))
     if ord not in (1, -1, math.inf, -math.inf):
@@ -107,12 +108,12 @@ def _matrix_power(low: L, a: Operand, n: Operand) -> Operand | None:
     if n.value == 0:
         return as_array(builder.broadcast(builder.constant(np.eye(t.shape[-1], dtype=t.dtype)), t.shape))
     if n.value == 1:
-        return a  # the very array
+        return a  # the array itself
     return as_array(_raised(t, n.value))
 
 
 def _raised(t: T, n: int) -> T:
-    """In NumPy's order: a cube is two products, else by the bits of n."""
+    """Raise a matrix to the power n with the products in NumPy's order: two for a cube, otherwise by the bits of n."""
     if n == 3:
         return _times(_times(t, t), t)
     found: T | None = None
@@ -133,7 +134,7 @@ def _times(x: T, y: T) -> T:
 
 
 def _multi_dot(low: L, arrays: Operand) -> Operand | None:
-    """Vectors may stand at the ends only."""
+    """Lower ``np.linalg.multi_dot``; only the first and the last operand may be a vector."""
     tensors = [strong(low, p) for p in parts_of(arrays) or ()]
     found = [t for t in tensors if t is not None]
     last = len(found) - 1
@@ -148,11 +149,13 @@ def _multi_dot(low: L, arrays: Operand) -> Operand | None:
     return result(sum_of_products(found, Terms(tuple(labels), ends)))
 
 
-# ------------------------------------------------------------------------------------------------- the rest
+# ------------------------------------------------------------------------------------------------- decompositions, least squares
 
 
 def _lstsq(low: L, a: Operand, b: Operand, rcond: Operand = NONE) -> Operand | None:
-    """NumPy gives the residuals only of a matrix of full rank; it is taken to be one until it is not."""
+    """Lower ``np.linalg.lstsq`` to a call on the host. NumPy returns residuals only for a matrix of full rank, which is assumed until a call
+    shows otherwise.
+    """
     return host_callbacks.attempt(low, np.linalg.lstsq, [a, b, rcond], {}, low.op, general=True)
 
 

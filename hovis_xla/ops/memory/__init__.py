@@ -1,1 +1,1 @@
-"""Rows for lists that grow, and for tapes."""
+"""Lowering rules for lists that grow, and for tapes."""

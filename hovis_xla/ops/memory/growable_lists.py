@@ -1,4 +1,4 @@
-"""What is done with lists that grow (``growable_lists``): each is arrays in memory that hold the items, and how many there are."""
+"""Operations on lists that grow (``growable_lists``): each list is arrays in memory that hold the items, and the number of items."""
 
 import builtins
 import itertools
@@ -41,7 +41,7 @@ _STACKS: Final = frozenset({np.stack, np.vstack})
 
 
 def found_in(function: Function, tapes: int, slots: Mapping[int, int], seen: Mapping[Op, Item]) -> dict[Op, Listing]:
-    """The lists of a function that grow; their reels have the numbers behind those of tapes."""
+    """Find the lists of a function that grow; the numbers of their reels follow those of the tapes."""
     numbers = itertools.count(tapes)
     found = listings(function, lambda: reel_of(next(numbers), slots), seen)
     for listing in set(found.values()):
@@ -50,7 +50,7 @@ def found_in(function: Function, tapes: int, slots: Mapping[int, int], seen: Map
 
 
 def make(low: L, listing: Listing, items: Sequence[Operand]) -> Struct:
-    """A new list, with these items; another one of its class is needed no longer."""
+    """Make a list with these items, in the memory of its class, where no other list is live."""
     made = Struct(listing, listing.memory, listing)
     set_count(low, made, builder.constant(0, INT64))
     for item in items:
@@ -59,7 +59,7 @@ def make(low: L, listing: Listing, items: Sequence[Operand]) -> Struct:
 
 
 def call(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand]) -> Operand | None:
-    """A call with lists among its arguments."""
+    """Lower a call with growing lists among its arguments, or return None if it is not supported."""
     first = args[0]
     if callee is operations.arrange:
         return _arrange(low, *args)
@@ -89,7 +89,7 @@ def call(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand]) -
     return low.call(callee, as_arrays, kwargs) if all(are_of_rank(a, 0) for a in args if is_listing(a)) else None
 
 
-# ------------------------------------------------------------------------------------------------- what lists do
+# ------------------------------------------------------------------------------------------------- methods of lists
 
 
 def _append(low: L, a: Struct, value: Operand) -> Operand:
@@ -101,7 +101,7 @@ def _append(low: L, a: Struct, value: Operand) -> Operand:
 
 
 def _place(low: L, a: Struct, index: Operand) -> T | None:
-    """Where an index leads to."""
+    """Return the position that an index means, or None if it is not supported; raise an IndexError if it is out of range."""
     if not sequences.is_index(index) or listing_of(a).holds_arrays or not listing_of(a).is_known:
         return None
     enough(low, a)
@@ -125,7 +125,7 @@ def _setitem(low: L, a: Struct, index: Operand, value: Operand) -> Operand | Non
 
 
 def _pop(low: L, a: Struct, index: Operand = Known(-1)) -> Operand | None:  # noqa: B008
-    """An item, the last one if nothing is said; where there is none, nothing is changed before Python does it again."""
+    """Lower ``a.pop(index)``, by default of the last item. If there is no such item, nothing is changed before Python does the call again."""
     at = _place(low, a, index)
     if at is None:
         return None
@@ -150,7 +150,7 @@ def _insert(low: L, a: Struct, index: Operand, value: Operand) -> Operand | None
 
 
 def _moved(low: L, a: Struct, source: Callable[[T], T]) -> None:
-    """Have each item be that of another place."""
+    """Replace each item by the one at the position that ``source`` gives for it."""
     for array in arrays_of(a):
         t = tensor(array)
         places = builder.iota(INT64, (t.shape[0],), 0)
@@ -158,13 +158,13 @@ def _moved(low: L, a: Struct, source: Callable[[T], T]) -> None:
 
 
 def _sort(low: L, a: Struct, key: Operand = Known(None), reverse: Operand = Known(False)) -> Operand | None:  # noqa: B008
-    """``a.sort()``: what is behind the last item stays there."""
+    """Lower ``a.sort()``; the slots behind the last item stay as they are."""
     plain = isinstance(key, Known) and key.value is None and isinstance(reverse, Known)
     return NOTHING if plain and _put_in_order(low, a, a, bool(reverse.value)) else None  # type: ignore[union-attr]
 
 
 def _arrange(low: L, keys: Operand, items: Operand, reverse: Operand) -> Operand | None:
-    """``arrange(keys, items, reverse)`` of a list that nobody needs any more: it becomes the result."""
+    """Lower ``arrange(keys, items, reverse)`` of a list that is dead after the call: its memory becomes the result."""
     if not isinstance(keys, Struct) or not isinstance(items, Struct) or not is_listing(items) or not isinstance(reverse, Known):
         return None
     if not is_listing(keys):
@@ -235,7 +235,7 @@ def _empty(low: L, a: Struct) -> Operand:
 
 
 def _reverse(low: L, a: Struct) -> Operand:
-    """The last item is the first one then."""
+    """Lower ``a.reverse()``."""
     enough(low, a)
     count = count_of(a)
     for array in arrays_of(a):
@@ -250,7 +250,7 @@ def _reverse(low: L, a: Struct) -> Operand:
 
 
 def _columns(a: Struct) -> list[T]:
-    """The arrays that hold the numbers of the items."""
+    """Return the arrays that hold the numbers of the items."""
     arrays, found = arrays_of(a), []
     for kind in _flat(listing_of(a).item):
         found.append(tensor(next(arrays)))
@@ -260,7 +260,9 @@ def _columns(a: Struct) -> list[T]:
 
 
 def _numbers(low: L, item: Item, value: Operand) -> list[T] | None:
-    """The numbers of a value, if it is made as items are, of numbers of the same kind: whatever it equals is the same then."""
+    """Return the numbers of a value that has the structure and the dtypes of the items, for which equality is equality of the numbers; None for
+    any other value.
+    """
     if isinstance(item, tuple):
         parts = [Known(v) for v in value.value] if isinstance(value, Known) and type(value.value) is tuple else getattr(value, "parts", ())
         if len(parts) != len(item) or (isinstance(value, Struct) and value.callee is not operations.make_tuple):
@@ -272,19 +274,19 @@ def _numbers(low: L, item: Item, value: Operand) -> list[T] | None:
 
 
 def _within(t: T, count: T) -> T:
-    """Which of the places in an array hold items."""
+    """Return the mask of the array elements that hold items."""
     places = builder.iota(INT64, (t.shape[0],), 0)
     return compare("LT", places, builder.broadcast(count, places.shape))
 
 
 def _is_compared(a: Struct) -> bool:
-    """Does it hold real numbers, or tuples of them?"""
+    """Does the list hold real numbers, or tuples of them?"""
     listing = listing_of(a)
     return listing.is_known and not listing.holds_arrays and not any(kind.dtype.kind == "c" for kind in _flat(listing.item))
 
 
 def _contains(low: L, a: Struct, value: Operand) -> Operand | None:
-    """``value in a``; a nan is in a list if it is that very object, which only Python knows."""
+    """Lower ``value in a``; bail out for a NaN, which is in a list only as the same object, and only Python knows that."""
     if not _is_compared(a):
         return None
     wanted = _numbers(low, listing_of(a).item, value)
@@ -304,7 +306,7 @@ def _form(item: Item) -> Any:
 
 
 def _equal(low: L, negated: bool, a: Struct, b: Struct) -> Operand | None:
-    """``a == b`` of two lists that hold the same kind of items."""
+    """Lower ``a == b`` (``!=`` if negated) of two lists that hold the same kind of items."""
     if not is_listing(b) or not _is_compared(a) or not _is_compared(b) or _form(listing_of(a).item) != _form(listing_of(b).item):
         return None
     enough(low, a)
@@ -321,7 +323,7 @@ def _equal(low: L, negated: bool, a: Struct, b: Struct) -> Operand | None:
 
 
 def _as_tuple(low: L, a: Struct) -> Operand | None:
-    """``tuple(a)``: what is in it now."""
+    """Lower ``tuple(a)``: a copy of the present items."""
     if not listing_of(a).is_known:
         return None
     enough(low, a)

@@ -1,4 +1,4 @@
-"""Where lists that grow lie in memory: how many items there are, putting one into its place, loading it, and the array of all of them."""
+"""Memory of lists that grow: the number of items, storing and loading an item, and the array of all items."""
 
 from collections.abc import Iterable, Iterator
 
@@ -18,12 +18,12 @@ from hovis_xla.ops.scalar.python_numbers import L
 
 
 def is_listing(operand: Operand) -> bool:
-    """Is it a list that grows?"""
+    """Is the operand a list that grows?"""
     return isinstance(operand, Struct) and isinstance(operand.callee, Listing)
 
 
 def prepare(low: L, listings: Iterable[Listing]) -> None:
-    """Give each class its memory, at the beginning of a program."""
+    """Allocate the memory of each class of lists, at the beginning of a program."""
     for listing in listings:
         contents = [builder.constant(0, INT64), *(builder.zeros(num.dtype, (listing.slots, *num.shape)) for num in listing.nums())]
         places = [Place(Location(t.dtype, t.shape, True)) for t in contents]
@@ -33,7 +33,7 @@ def prepare(low: L, listings: Iterable[Listing]) -> None:
 
 
 def are_of_rank(a: Operand, rank: int) -> bool:
-    """Are the items numbers (0) or vectors (1)?"""
+    """Are the items of the list of this rank: numbers (0) or vectors (1)?"""
     item = a.callee.item if isinstance(a, Struct) and isinstance(a.callee, Listing) else None
     return isinstance(item, Num) and len(item.shape) == rank
 
@@ -55,7 +55,7 @@ def listing_of(a: Struct) -> Listing:
 
 
 def enough(low: L, a: Struct) -> None:
-    """There has to have been room for all items; if not, the host is told how much there should have been."""
+    """Bail out if there was no room for all items, and record for the host how many there should be room for."""
     listing, count = listing_of(a), count_of(a)
     before = low.memory.read(listing.reel.location)
     low.bail_if(compare("GT", count, like(listing.slots, count)))
@@ -74,7 +74,7 @@ def arrays_of(a: Struct) -> Iterator[Stored]:
 
 
 def store_item(low: L, item: Item, value: Operand, arrays: Iterator[Stored], at: T) -> None:
-    """Put an item into its place."""
+    """Store an item at position ``at``."""
     if isinstance(item, tuple):
         parts = [Known(v) for v in value.value] if isinstance(value, Known) and is_a(value.value, tuple) else getattr(value, "parts", ())
         if len(parts) != len(item) or (isinstance(value, Struct) and value.callee is not operations.make_tuple):
@@ -94,7 +94,7 @@ def store_item(low: L, item: Item, value: Operand, arrays: Iterator[Stored], at:
 
 
 def note_kind(a: Struct, value: Operand) -> None:
-    """Something is put into a list: of what kind is it, if that is not known?"""
+    """Raise `ItemsSeen` with the kind of a value that is put into a list, if the kind of its items is not known."""
     if not listing_of(a).is_known:
         raise ItemsSeen(listing_of(a), _item(value))
 
@@ -117,7 +117,9 @@ def load_item(low: L, item: Item, arrays: Iterator[Stored], at: T) -> Operand:
 
 
 def whole(low: L, a: Struct) -> Operand | None:
-    """The array of all items; of none it would be one of floats."""
+    """Return the array of all items, or None if they do not form one. Bail out for an empty list, whose array would be one of floats, if its
+    items are not.
+    """
     item = listing_of(a).item
     if not isinstance(item, Num) or not listing_of(a).is_known:
         return None
@@ -130,7 +132,7 @@ def whole(low: L, a: Struct) -> Operand | None:
 
 
 def joined_rows(low: L, a: Operand) -> Operand | None:
-    """``np.concatenate``: all rows of all items."""
+    """Lower ``np.concatenate`` of a list: all rows of all items; None if this is not supported."""
     found = whole(low, a) if isinstance(a, Struct) and not are_of_rank(a, 0) else None
     if not isinstance(found, Ragged):
         return None

@@ -1,7 +1,7 @@
-"""Tapes: what the rounds of a loop leave for its reverse sweep is one array, with a slot a round.
+"""Tapes: the values that the iterations of a loop save for its reverse sweep are one array, with a slot per iteration.
 
-How many slots there are, the ranges of integers say where the rounds can be counted before they begin; else there are so many as
-fit into some memory, and after a loop of more rounds the call is done again by a program with longer tapes (``capacity_retry``).
+If the ranges of integers bound the trip count before the loop begins, they give the number of slots.  Otherwise there are as many as fit
+into some memory, and after a loop with more iterations, a program with longer tapes repeats the call (``capacity_retry``).
 """
 
 import functools
@@ -33,8 +33,8 @@ from hovis_xla.ops.indexing import stores, storing_functions
 from hovis_xla.ops.models import calculus
 from hovis_xla.ops.scalar.python_numbers import L, Row
 
-#: The tapes of which nobody knows how long they get have so many bytes together, or each at least so many slots, as they are made
-#: for each call.  None has more than so many bytes.
+#: The tapes of unknown length have this many bytes together, or each at least this many slots: not more, as they are allocated in
+#: each call.  No tape whose length is known has more than MOST bytes.
 BYTES: Final = 1 << 18
 SLOTS: Final = 256
 MOST: Final = 1 << 30
@@ -42,7 +42,9 @@ MOST: Final = 1 << 30
 
 @dataclass(eq=False, slots=True)
 class Reel:
-    """A tape that may turn out to be too short: where is counted how many slots it takes, how many it has, and of what size."""
+    """A tape that may turn out to be too short: its number, the location that counts the slots needed, its number of slots, and the bytes of a
+    slot.
+    """
 
     number: int
     location: Location
@@ -50,18 +52,18 @@ class Reel:
     bytes: int = 0
 
     def tape(self, output: int) -> Tape:
-        """It, as the host knows it."""
+        """Return the description of the tape for the host."""
         return Tape(self.number, self.slots, self.bytes, output)
 
 
 def reels(function: Function, slots: Mapping[int, int]) -> dict[Op, Reel]:
-    """One for each tape that is made; slots has lengths by their numbers."""
+    """Return a reel for each tape that is made; slots gives lengths by number."""
     tapes = [op for one in callees(function) for op in one.ops() if op.callee is operations.make_tape]
     return {op: reel_of(number, slots) for number, op in enumerate(tapes)}
 
 
 def reel_of(number: int, slots: Mapping[int, int]) -> Reel:
-    """That of the tape, or of the list, with a number."""
+    """Make the reel of the tape, or of the list, with this number."""
     location = Location(INT64, ())
     location.owner = made = Reel(number, location, slots.get(number, 0))
     return made
@@ -72,7 +74,7 @@ def _num(slot: Slot) -> Num | None:
 
 
 def _num_of(kind: AbstractValue, dims: Any) -> Num | None:
-    """A power of a float is complex where that is negative: compiled code has given up there."""
+    """Return the `Num` of a type, without complex in a union: a power of a negative float is complex, but compiled code has bailed out there."""
     if isinstance(kind, Union) and Type(complex) in kind.members:
         kind = functools.reduce(lattice.join, (member for member in kind.members if member != Type(complex)))
     return num_of_type(kind, dims) or either_of(kind)
@@ -82,7 +84,7 @@ _ON_TAPES: Final = ByIdentity((operations.put, operations.revise, operations.fil
 
 
 def _family(low: L, made: Op) -> Iterator[Op]:
-    """The ops that put something onto the tape that made makes, or say how many have."""
+    """Yield the ops that put a value onto the tape made by ``made``, or give its number of filled slots."""
     known: set[Any] = {made}
     todo: list[Any] = [made]
     leads: dict[Any, list[Any]] = {}
@@ -104,7 +106,7 @@ def _family(low: L, made: Op) -> Iterator[Op]:
 
 
 def _capacity(low: L, num: Num) -> int:
-    """How many slots a tape has that is made here."""
+    """Return the number of slots of the tape that the current op makes."""
     assert low.op is not None
     size = max(1, int(np.prod(num.shape)) * num.dtype.itemsize)
     family = list(_family(low, low.op))
@@ -122,7 +124,7 @@ def _capacity(low: L, num: Num) -> int:
 
 
 def _last_slot(low: L, op: Op) -> float:
-    """The last slot that op may put something into."""
+    """Return the last slot that op may put a value into, or infinity if it is not known."""
     slot = op.args[1]
     if isinstance(slot, Const):
         return int(slot.value)  # type: ignore[call-overload, no-any-return]
@@ -131,7 +133,7 @@ def _last_slot(low: L, op: Op) -> float:
 
 
 def _make_tape(low: L, slot: Operand) -> Operand | None:
-    """One array; of numbers that are Python's or NumPy's two, of which the second says whose."""
+    """Make a tape: one array; for numbers that are either Python's or NumPy's two arrays, of which the second says which."""
     num = _num(slot.value) if isinstance(slot, Known) else None
     if num is None:
         return None
@@ -145,19 +147,19 @@ def _blank(dtype: Any, shape: tuple[int, ...]) -> Val:
 
 
 def _arrays(tape: Operand) -> list[Val]:
-    """The arrays that a tape is."""
+    """Return the arrays that a tape consists of."""
     parts = tape.parts if isinstance(tape, Struct) else (tape,)
     return [part for part in parts if isinstance(part, Val)]
 
 
 def _starts(low: L, tape: Val, slot: Operand) -> list[T]:
-    """Where a slot is.  Behind the end it is the last one: that there was room for all is found out when they are ``filled``."""
+    """Return the start indices of a slot. A slot past the end is clamped to the last one; ``filled`` finds out that there was no room."""
     at = builder.convert(tensor(low.val(slot)), INT64)
     return [at, *(builder.constant(0, INT64) for _ in tape.num.shape[1:])]
 
 
 def _filled(low: L, tape: Operand, slots: Operand) -> Operand | None:
-    """Was there room?  If not, what was missing is told to the host (``capacity_retry``)."""
+    """Bail out if there was no room for all slots, and record for the host how many are needed (``capacity_retry``)."""
     arrays = _arrays(tape)
     if not arrays:
         return None
@@ -170,7 +172,7 @@ def _filled(low: L, tape: Operand, slots: Operand) -> Operand | None:
 
 
 def _put(low: L, tape: Operand, slot: Operand, value: Operand) -> Operand | None:
-    """What is stored into later is another array then: its memory is no value."""
+    """Put a value into a slot of a tape; None for an array that is stored into later, whose memory is no value."""
     assert low.op is not None
     arrays = _arrays(tape)
     if not arrays or low.op.args[2] in low.scope.mutable:
@@ -213,7 +215,7 @@ def _missing(low: L, slot: Operand) -> Operand | None:
 
 
 def _zero_tape(low: L, tape: Operand, slot: Operand) -> Operand | None:
-    """As many nothings, of the same kinds."""
+    """Make a tape of the same length and kinds, filled with zeros."""
     arrays = _arrays(tape)
     if not arrays:
         return None
@@ -222,7 +224,7 @@ def _zero_tape(low: L, tape: Operand, slot: Operand) -> Operand | None:
 
 
 def _afresh(low: L, x: Operand, after: Operand) -> Operand | None:
-    """What is computed from it is not what has been computed before."""
+    """Return x behind a barrier that waits for ``after``: a value computed from it is not shared with one computed before."""
     if not isinstance(x, Val) or x.num.kind == EITHER:
         return x
     waits = [tensor(after)] if isinstance(after, Val) else []
@@ -231,7 +233,7 @@ def _afresh(low: L, x: Operand, after: Operand) -> Operand | None:
 
 
 def _alike(low: L, g: Operand, x: Operand) -> Operand | None:
-    """A cotangent as what x is; of an array it is one of its shape."""
+    """Convert a cotangent to the kind and dtype of x, and for an array also to its shape; None if this is not supported."""
     if not isinstance(x, Val) or x.num.kind == EITHER:
         return None
     if isinstance(g, Known) and g.value is None:
@@ -245,14 +247,14 @@ def _alike(low: L, g: Operand, x: Operand) -> Operand | None:
 
 
 def _apart(low: L, a: Operand, b: Operand) -> Operand | None:
-    """Arguments that are two objects are two memories; where they are one, the host says so."""
+    """Check that a and b do not share memory. Arguments that are two objects are taken to be two memories; the host reports where they are one."""
     if not isinstance(a, Val) or not isinstance(b, Val) or a.roots & b.roots:
         return None
     return stores.NOTHING
 
 
 def _added(low: L, a: Operand, b: Operand) -> Operand | None:
-    """Two cotangents together, either of which may be nothing."""
+    """Add two cotangents, either of which may be None."""
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Known) and one.value is None:
             return other

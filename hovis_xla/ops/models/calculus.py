@@ -13,7 +13,7 @@ from hovis_xla.ops.standin import StandIn, arrayed, at, axes_of, axis_of, cut, i
 
 @model(fitted_like)
 def fitted_to(g: Any, x: Any) -> Any:
-    """The sum over the axes along which x was repeated: here its shape is known."""
+    """Sum g over the axes along which x was broadcast; the shape of x is known here."""
     if g.shape != x.shape and g.ndim < x.ndim:
         g = np.broadcast_to(g, x.shape)
     elif g.shape != x.shape:
@@ -74,7 +74,7 @@ def _known(x: Any) -> Any:
 
 
 def _spacing(f: Any, h: Any, size: int) -> Any:
-    """One distance, or those between coordinates (which NumPy takes as one where they are all the same)."""
+    """Return one distance, or the distances between coordinates (of which NumPy takes one if all are equal)."""
     if not isinstance(h, StandIn):
         distances = np.asarray(h)
         if distances.ndim == 0:
@@ -189,7 +189,7 @@ def _cumulative(fn: Any, start: int, x: Any, axis: Any, dtype: Any, initial: boo
 
 @model(np.interp)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
-    """NumPy computes slope by slope, ``slope * (x - xp[j]) + fp[j]``; a nan of it is mended from the other end."""
+    """Interpolate as NumPy does: ``slope * (x - xp[j]) + fp[j]``, or from the other end of the interval if that is NaN."""
     first = standing(x, xp, fp)
     scalar = not is_array(x) or x.ndim == 0
     x, xp, fp = (arrayed(v, first) for v in (x, xp, fp))
@@ -232,7 +232,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
 
 
 def _correlated(a: Any, v: Any, mode: str) -> Any:
-    """Sums of products of windows; v is the shorter one."""
+    """Return the sums of products over windows; v is the shorter operand."""
     if a.ndim > 1 or v.ndim > 1 or not len(v) or mode not in ("full", "same", "valid"):
         raise ValueError("v cannot be empty")
     dtype = np.result_type(a.dtype, v.dtype)
@@ -243,7 +243,7 @@ def _correlated(a: Any, v: Any, mode: str) -> Any:
     if m <= 32:
         result = None
         for k in range(m):
-            # what lies outside takes no part: zero times infinity is no zero
+            # positions outside must not be multiplied: zero times infinity is NaN
             first = before - k
             term = (a * v[k])[max(-first, 0) : length - first]
             term = np.pad(term, (max(first, 0), length - max(first, 0) - len(term)))
@@ -301,7 +301,7 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 
 def _weak(x: Any) -> Any:
-    """A dtype, or a number of Python's for one that is not known."""
+    """Return the operand for a query of a dtype: the dtype of x, or, for an unknown Python number, a number of the same class."""
     if isinstance(x, StandIn):
         return x.dtype if x.number in (None, bool) else x.number(1)
     return x
@@ -325,7 +325,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
     step = None
     if div > 0:
         step = delta / div
-        # where a step is zero all of them are done in another order
+        # if any step is zero, NumPy computes all elements in another order
         y = np.where(np.any(step == 0), ramp / div * delta, ramp * step)
     y = y + start
     if endpoint and count > 1:

@@ -11,7 +11,7 @@ def _diagonal_size(rows: int, columns: int, k: int) -> int:
 
 
 def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """``np.diagonal`` for the models here; the function itself has a row of its own."""
+    """``np.diagonal`` for the models of this module; the function itself has its own lowering rule."""
     first, second = axis_of(axis1, a.ndim), axis_of(axis2, a.ndim)
     if first == second:
         raise ValueError("axis1 and axis2 cannot be the same")
@@ -36,7 +36,7 @@ def diag(v: Any, k: int = 0) -> Any:
     i, j = np.expand_dims(numbers(v, size), 1), np.expand_dims(numbers(v, size), 0)
     zero = zeros(v, (size, size), v.dtype)
     column = np.concatenate((zeros(v, abs(k), v.dtype), v)) if k > 0 else np.concatenate((v, zeros(v, abs(k), v.dtype))) if k else v
-    # on the diagonal the column alone says which element it is
+    # on the diagonal, the column alone determines the element
     return np.where(j - i == k, np.broadcast_to(column, (size, size)), zero)
 
 
@@ -46,7 +46,7 @@ def diagflat(v: Any, k: int = 0) -> Any:
 
 
 def _triangle(m: Any, k: int, lower: bool) -> Any:
-    if m.ndim == 1:  # a mask of n by n, with the vector as each row
+    if m.ndim == 1:  # NumPy masks an n-by-n matrix, each row of which is the vector
         m = np.broadcast_to(m, (len(m), len(m)))
     if m.ndim < 2:
         raise ValueError("a triangle of a number")

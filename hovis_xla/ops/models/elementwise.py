@@ -1,4 +1,6 @@
-"""Models of NumPy's elementwise functions that are no ufuncs, and of comparisons of whole arrays: ``isclose``, ``array_equal``, ``sinc``, ``fix`` …"""
+"""Models of NumPy's elementwise functions that are not ufuncs, and of comparisons of whole arrays: ``isclose``, ``array_equal``, ``sinc``,
+``fix`` …
+"""
 
 import math
 from typing import Any
@@ -79,7 +81,7 @@ def sinc(x: Any) -> Any:
         x = x.astype(float)
     y = math.pi * x
     tiny = np.finfo(y.dtype).eps
-    # at zero NumPy takes a number so small that the quotient is one
+    # NumPy replaces zero by a number so small that the quotient is one
     y = np.where(y == 0, np.asarray(tiny, y.dtype), y)
     found = np.sin(y) / y
     return found[()] if scalar else found

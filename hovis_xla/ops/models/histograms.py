@@ -9,7 +9,7 @@ from hovis_xla.ops.standin import StandIn, arrayed, model, np, standing, wrap, z
 
 
 def counted(places: Any, size: int, weights: Any = None) -> Any:
-    """How often each of ``size`` places comes, or the sum of the weights there; places out of range count nowhere."""
+    """Return how often each of ``size`` positions occurs, or the sum of its weights; positions out of range are ignored."""
     start = zeros(places, size, np.int64 if weights is None else weights.dtype)
     amounts = np.ones_like(places, dtype=np.int64) if weights is None else weights
     return wrap(places.low, slicing.scatter_add(start.tensor, places.tensor, amounts.tensor))
@@ -17,7 +17,7 @@ def counted(places: Any, size: int, weights: Any = None) -> Any:
 
 @model(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
-    """As long as minlength says; where a number is larger, the result would be longer, and Python does it."""
+    """Count into a result of length minlength. A number that is larger would make the result longer: bail out to Python."""
     first = standing(x, weights)
     x = arrayed(x, first)
     size = operator.index(minlength)
@@ -77,7 +77,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
 
 def _edges(a: Any, bins: Any, limits: Any, first: Any) -> tuple[Any, Any]:
-    """The edges of the bins; for bins of one width also the limits."""
+    """Return the edges of the bins, and for bins of equal width also the limits (otherwise None)."""
     if isinstance(bins, StandIn) and not bins.shape:
         raise ShapeUnknown("a number of bins that is not known")
     if isinstance(bins, StandIn) or np.ndim(bins) == 1:
@@ -110,7 +110,9 @@ def _edges(a: Any, bins: Any, limits: Any, first: Any) -> tuple[Any, Any]:
 
 
 def _bins_of(a: Any, edges: Any, limits: Any, size: int) -> tuple[Any, Any]:
-    """The bin of each element, by its place between the limits, and mended by the edges."""
+    """Return the bin of each element, computed from its position between the limits and then corrected by the edges, and the mask of the
+    elements within the limits.
+    """
     low, high = limits
     keep = (a >= low) & (a <= high)
     a = a.astype(edges.dtype)

@@ -51,7 +51,7 @@ def atleast_3d(*arys: Any) -> Any:
 
 @model(np.roll)
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    """A shift that is known only at run time is a rotation of indices."""
+    """Roll an array; a shift that is known only at run time becomes a gather with rotated indices."""
     if axis is None:
         return np.reshape(roll(np.ravel(a), shift, 0), a.shape)
     axes = axes_of(axis, a.ndim)
@@ -151,7 +151,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 
 
 def _weakly(x: Any) -> Any:
-    """What ``np.result_type`` is to be asked with: a dtype, or a number of Python's."""
+    """Return the operand for a call of ``np.result_type``: a dtype, or a Python number."""
     if isinstance(x, StandIn):
         return x.dtype if x.number in (None, bool) else x.number(0)
     return x if type(x) in (int, float, complex) else np.asarray(x)
@@ -218,7 +218,7 @@ def ix_(*args: Any) -> Any:
 
 @model(np.compress, np.ndarray.compress)
 def _compressed(*args: Any, axis: Any = None, **named: Any) -> Any:
-    """Its arguments stand in another order in the method."""
+    """``np.compress``; the method takes its arguments in another order."""
     names = [x for x in args if is_array(x) and x.dtype != np.bool_] or [x for x in args if is_array(x)]
     if len(args) not in (2, 3) or named or len(names) != 1:
         raise NotLowerable("a condition that is not known: the shape of the result depends on its values")

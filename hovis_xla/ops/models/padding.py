@@ -1,4 +1,4 @@
-"""Models of ``np.pad``: constants, ramps and statistics at the borders, and what is repeated there."""
+"""Models of ``np.pad``: constants, ramps, statistics or repeated content at the borders."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ def _widths(width: Any, rank: int) -> list[tuple[int, int]]:
 
 
 def _pairs(values: Any, rank: int) -> list[tuple[Any, Any]]:
-    """One number, a pair, or a pair an axis; numbers of the program among them."""
+    """Return a pair of values for each axis, given one number, a pair, or a pair per axis; the values may be known at run time only."""
     if isinstance(values, StandIn):
         if values.shape:
             raise NotLowerable("an array of constants to pad with")
@@ -33,7 +33,7 @@ def _pairs(values: Any, rank: int) -> list[tuple[Any, Any]]:
 def pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Any:
     widths = _widths(pad_width, array.ndim)
     told = {k: 0 if k.endswith("_values") else v for k, v in options.items()}
-    np.pad(np.zeros([min(n, 1) for n in array.shape]), widths, mode, **told)  # it raises where it does
+    np.pad(np.zeros([min(n, 1) for n in array.shape]), widths, mode, **told)  # raises what NumPy raises for these arguments
     if mode in ("edge", "reflect", "symmetric", "wrap", "empty"):
         if mode == "empty":
             mode = "constant"
@@ -69,7 +69,7 @@ def _constant_border(array: Any, axis: int, value: Any) -> Any:
 
 
 def _stored(array: Any, value: Any) -> Any:
-    """A value as assignment to an element of array takes it; what does not fit there raises."""
+    """Return a value as it is when assigned to an element of array; raise if it does not fit."""
     if isinstance(value, StandIn):
         if array.dtype.kind in "iub" and value.dtype != array.dtype:
             raise NotLowerable("np.pad with a number that may not fit the array")

@@ -7,7 +7,7 @@ from hovis_xla.ops.standin import StandIn, arrayed, axis_of, is_array, model, np
 
 
 def _before(a: Any, b: Any, equal: bool) -> Any:
-    """Does a stand before b in NumPy's order (nans last)?"""
+    """Does a come before b in NumPy's sort order (NaNs last)? With equal, also if they are equal."""
     found = a <= b if equal else a < b
     if a.dtype.kind == "f":
         found = found | (np.isnan(b) if equal else (np.isnan(b) & ~np.isnan(a)))
@@ -15,7 +15,7 @@ def _before(a: Any, b: Any, equal: bool) -> Any:
 
 
 def _searched(a: Any, v: Any, right: bool) -> Any:
-    """How many elements of the sorted a stand before each of v: halving, all of v together."""
+    """Return the number of elements of the sorted array a that come before each element of v, by a binary search for all of v at once."""
     dtype = np.result_type(a.dtype, v.dtype)
     if dtype.kind == "c":
         raise NotLowerable("a search among complex numbers")
@@ -49,7 +49,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     if sorter is not None:
         a = np.take(a, arrayed(sorter, first))
     if a.dtype.kind == "b" or len(a) > 16:
-        # halving is only as good as the order of the elements: where they are not sorted NumPy finds its own place
+        # binary search needs sorted elements: for unsorted ones, NumPy's result depends on its own implementation
         if len(a) > 1:
             (~np.all(_before(a[:-1], a[1:], True))).refuse()
     found = _searched(a, v, side == "right")
@@ -71,7 +71,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     else:
         (~(rising | falling)).refuse()
         down = len(bins) - _searched(np.flip(bins), x, not right)
-        # bins that are all the same rise
+        # bins that are all equal count as increasing
         found = np.where(rising, up, down)
     return found[()] if scalar and is_array(found) else found
 

@@ -1,4 +1,4 @@
-"""Models of NumPy's functions that order and average: medians, quantiles, covariances, what leaves nans out."""
+"""Models of NumPy's order statistics and averages: medians, quantiles, covariances, and the functions that leave out NaNs."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from hovis_xla.ops.standin import StandIn, arrayed, at, axes_of, axis_of, cut, i
 
 
 def _gathered(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
-    """The array with the axes of a reduction as its last one; which these are."""
+    """Return the array with the axes of a reduction merged into its last axis, and these axes."""
     axes = axes_of(axis, a.ndim)
     rest = [k for k in range(a.ndim) if k not in axes]
     moved = np.transpose(a, (*rest, *axes))
@@ -17,7 +17,7 @@ def _gathered(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
 
 
 def _kept(found: Any, a: Any, axes: tuple[int, ...], keepdims: Any, before: int = 0) -> Any:
-    """The result with dimensions of one for the axes that are gone; ``before`` dimensions stand in front."""
+    """Return the result with the reduced axes kept at size 1, if keepdims is true; ``before`` is the number of extra dimensions in front."""
     if keepdims is not True:
         return found
     shape = tuple(1 if k in axes else d for k, d in enumerate(a.shape))
@@ -25,7 +25,7 @@ def _kept(found: Any, a: Any, axes: tuple[int, ...], keepdims: Any, before: int 
 
 
 def _middle(flat: Any) -> Any:
-    """The median along the last axis of a sorted array."""
+    """Return the median along the last axis of a sorted array."""
     size = flat.shape[-1]
     half = size // 2
     return np.mean(cut(flat, flat.ndim - 1, half, half + 1) if size % 2 else cut(flat, flat.ndim - 1, half - 1, half + 1), axis=-1)
@@ -46,12 +46,12 @@ def median(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
 
 
 def _alike(x: Any) -> Any:
-    """``np.where`` gives an array even of numbers: the scalar that NumPy's function gives there."""
+    """Return an array of rank 0 as a scalar: ``np.where`` gives an array even of numbers, where NumPy's function gives a scalar."""
     return x[()] if is_array(x) and not x.shape else x
 
 
 def _positions(q: Any, n: int, method: str) -> Any:
-    """Where in n ordered elements a quantile is, in floating point; q is known."""
+    """Return the positions of quantiles in n ordered elements, in floating point, or None if the method is not supported; q is known."""
     if method in ("lower", "higher", "nearest", "midpoint", "linear"):
         spot = (n - 1) * q
         if method == "lower":
@@ -109,7 +109,7 @@ def _quantile(ordered: Any, spot: Any, method: str, dtype: Any) -> Any:
     low, high = (n - 1, n - 1) if spot >= n - 1 else (low, low + 1)
     t = float(spot - np.floor(spot)) if spot < n - 1 else float(spot) - (n - 1)
     a, b = at(ordered, axis, low), at(ordered, axis, high)
-    # as NumPy interpolates, from the nearer end
+    # interpolate from the nearer end, as NumPy does
     found = b - (b - a) * (1 - t) if t >= 0.5 else a + (b - a) * t
     return found if found.dtype.kind == "f" and dtype.kind == "f" else found.astype(np.float64)
 
@@ -174,11 +174,11 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     return np.clip(c / np.expand_dims(deviation, 1) / np.expand_dims(deviation, 0), -1, 1)
 
 
-# ------------------------------------------------------------------------------------------------- leaving nans out
+# ------------------------------------------------------------------------------------------------- ignoring NaNs
 
 
 def _without(a: Any, value: Any) -> tuple[Any, Any]:
-    """The array with value for every nan; where these were (None: it has none by its dtype)."""
+    """Return the array with value in place of every NaN, and the mask of the NaNs (None: its dtype has none)."""
     a = a if is_numpy(a) else arrayed(a)
     if a.dtype.kind not in "fc":
         return a, None

@@ -1,6 +1,6 @@
-"""Rows that are written in Python: each is traced for the numbers it gets, and lowered where it is called.
+"""Lowering rules that are written in Python: each is traced for the arguments of a call, and inlined there.
 
-An overflow in them, or an exception, gives up as in the user's own code.
+On an overflow or an exception in them, the program bails out, as in user code.
 """
 
 import builtins
@@ -218,7 +218,7 @@ def _trace(fn: Callable[..., Any], key: tuple[Any, ...], specs: list[Any]) -> Fu
 
 
 def written(fn: Callable[..., Any], *classes: type, many: bool = False) -> Row:
-    """A row for numbers of these classes (or that become such): what the Python function does.
+    """Make the lowering of a function of numbers of these classes (or numbers converted to them) from a Python function of the same meaning.
 
     The last class stands for all further arguments, if there may be many.
     """
@@ -239,7 +239,7 @@ def written(fn: Callable[..., Any], *classes: type, many: bool = False) -> Row:
 
 
 def traced(low: L, fn: Callable[..., Any], given: list[Operand]) -> Operand:
-    """What the Python function gives for these numbers."""
+    """Inline a Python function, traced for these numbers, and return its result."""
     specs = [hovis.const(x.value) if isinstance(x, Known) else Type(class_of(x)) for x in given]  # type: ignore[arg-type]
     key = tuple(("known", constant_key(x.value)) if isinstance(x, Known) else class_of(x) for x in given)
     function = _trace(fn, key, specs)
@@ -262,7 +262,7 @@ def _permutations(low: L, n: Operand, k: Operand | None = None) -> Operand | Non
 
 
 def _complex_power(low: L, a: Operand, b: Operand) -> Operand | None:
-    """By a small known integer, as CPython multiplies it out."""
+    """Lower a power with a small known integer exponent, by the products that CPython computes."""
     n = b.value if isinstance(b, Known) else None
     if class_of(a) is not complex or not isinstance(n, int | float) or not float(n).is_integer() or not 0 < abs(n) <= 100:
         return None
@@ -283,7 +283,7 @@ def _int_power(low: L, a: Operand, b: Operand, modulus: Operand | None = None) -
 
 
 def _of_complex(row: Row) -> Row:
-    """Only where a complex number takes part."""
+    """Restrict a lowering to calls with a complex operand."""
     return lambda low, *args: row(low, *args) if complex in map(class_of, args) else None
 
 
@@ -296,12 +296,12 @@ def _exact(low: L, x: Operand, digits: Operand | None = None) -> Operand | None:
     return written(_round_int, int, int)(low, x, digits)
 
 
-#: Tried after the rows for the same callables in ``python`` and ``math_module``.
+#: Tried after the rows for the same callables in ``python_numbers`` and ``math_module``.
 LATER: Final[dict[Any, Row]] = {
     operator.pow: _int_power, builtins.pow: _int_power, math.log: _log_of, builtins.round: _exact,
 }  # fmt: skip
 
-#: Tried before them.
+#: Tried before these rows.
 SOONER: Final[dict[Any, Row]] = {
     operator.truediv: _of_complex(written(quotient, complex, complex)), builtins.abs: _of_complex(written(magnitude, complex)),
     operator.abs: _of_complex(written(magnitude, complex)), operator.pow: _complex_power, builtins.pow: _complex_power,

@@ -1,4 +1,4 @@
-"""Models of what ufuncs have besides being called: ``outer``, ``accumulate``, ``reduce``, ``reduceat``."""
+"""Models of the methods of ufuncs: ``outer``, ``accumulate``, ``reduce``, ``reduceat``."""
 
 from typing import Any, Final
 
@@ -7,18 +7,18 @@ from hovis_xla.ops.array import reductions
 from hovis_xla.ops.scalar.python_numbers import Row
 from hovis_xla.ops.standin import StandIn, arrayed, axes_of, axis_of, cut, model, np, row_of, standing
 
-#: In what order these are done is all the same (but for the last bits).
+#: Associative ufuncs (except for the last bits): the elements may be combined in any order.
 ASSOCIATIVE: Final = frozenset({
     np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.logical_and, np.logical_or, np.logical_xor, np.bitwise_and, np.bitwise_or,
     np.bitwise_xor, np.gcd, np.lcm, np.hypot, np.logaddexp, np.logaddexp2,
 })  # fmt: skip
 
-#: Others are written out, step by step, for up to so many.
+#: Other ufuncs are unrolled step by step, for up to this many elements.
 MOST_STEPS: Final = 64
 
 
 def _loop_dtype(u: Any, method: str, dtype: Any) -> Any:
-    """The dtype that a method of u works in."""
+    """Return the dtype in which a method of u computes."""
     found: Any = getattr(u, method)(np.ones(1, dtype)).dtype
     return found
 
@@ -32,7 +32,7 @@ def _folding(u: Any, dtype: Any) -> Any:
 @model(np.ufunc.outer)
 def outer(u: Any, a: Any, b: Any, /) -> Any:
     first = standing(a, b)
-    left, right = (arrayed(x, first) for x in (a, b))  # numbers, too: they are not weak here
+    left, right = (arrayed(x, first) for x in (a, b))  # also numbers, which are not weakly typed here
     if isinstance(left, StandIn) and left.ndim and np.ndim(right if not isinstance(right, StandIn) else np.empty(right.shape)):
         left = np.reshape(left, left.shape + (1,) * right.ndim)
     return u(left, right)
@@ -63,7 +63,7 @@ def accumulate(u: Any, array: Any, axis: int = 0, dtype: Any = None) -> Any:
 
 
 def reduced(u: Any, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """``u.reduce`` by halves, or step by step where the order matters."""
+    """Compute ``u.reduce`` by halving, or step by step if the order matters."""
     array = arrayed(array)
     axes = axes_of(axis, array.ndim)
     found = _folding(u, array.dtype)
@@ -99,7 +99,7 @@ def _folded(u: Any, array: Any, axis: int, dtype: Any) -> Any:
 
 @model(np.ufunc.reduceat)
 def reduceat(u: Any, array: Any, indices: Any, axis: int = 0) -> Any:
-    """Between places that are known."""
+    """``np.ufunc.reduceat`` with known indices."""
     axis = axis_of(axis, array.ndim)
     if isinstance(indices, StandIn):
         raise NotLowerable("reduceat at places that are not known")
@@ -110,7 +110,7 @@ def reduceat(u: Any, array: Any, indices: Any, axis: int = 0) -> Any:
         raise NotLowerable("reduceat at many places")
     ends = [*places[1:], n]
     pieces = [cut(array, axis, k, max(e, k + 1)) for k, e in zip(places, ends, strict=True)]
-    if u is np.add and array.dtype.kind in "fc":  # which begins with the first element, and not with 0.0: it may be -0.0
+    if u is np.add and array.dtype.kind in "fc":  # reduceat begins with the first element instead of 0.0: the sum may be -0.0
         return np.concatenate([_folded(u, piece, axis, array.dtype) for piece in pieces], axis=axis)
     return np.concatenate([u.reduce(piece, axis=axis, keepdims=True) for piece in pieces], axis=axis)
 
@@ -119,7 +119,7 @@ _GENERAL: Final[Row] = row_of(reduced)
 
 
 def _reduce(low: Any, ufunc: Any, array: Any, *rest: Any, **named: Any) -> Any:
-    """``np.add.reduce(a)`` where the method has been taken from the class: the axis is 0 if none is given."""
+    """Lower ``np.add.reduce(a)`` with the method taken from the class: the axis defaults to 0."""
     row = reductions.BY_UFUNC.get(getattr(ufunc, "value", None))
     if row is None:
         return _GENERAL(low, ufunc, array, *rest, **named)

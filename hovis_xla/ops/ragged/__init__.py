@@ -1,1 +1,1 @@
-"""Rows for arrays whose size is known at run time only."""
+"""Lowering rules for arrays whose size is known at run time only."""

@@ -1,9 +1,9 @@
-"""How much of a dimension counts, where that is known at run time only (``types.Ragged``).
+"""Extents: which elements of a dimension count, where that is known at run time only (``types.Ragged``).
 
-An extent is None (all of it), a number (an i64: so many from the first one on) or a mask (a vector of truths: those where
-it holds, in order).  What is chosen by a mask stays where it was: what is done elementwise, reduced or stored back under the
-same mask needs no place for each element.  It is *packed*, to the front, where places count.  Of a mask that is one run of
-elements (:class:`Span`) it is known where it begins and ends, so that packing is a shift.
+An extent is None (all elements), a number (an i64: this many elements from the first one on) or a mask (a boolean vector: the
+elements where it holds, in order).  Elements that a mask selects stay in place: elementwise operations, reductions and stores under
+the same mask do not depend on their positions.  Where positions matter, they are *packed* to the front.  For a mask that is a run
+of consecutive elements (:class:`Span`), the start and the end are known, and packing is a shift.
 """
 
 from collections.abc import Sequence
@@ -19,12 +19,12 @@ from hovis_xla.ops.scalar.python_numbers import L
 
 Extent = T | None
 
-#: One for each dimension.
+#: One extent for each dimension.
 Counts = tuple[Extent, ...]
 
 
 class Span(T):
-    """A mask of the elements from ``first`` on and before ``last``; so many are ``chosen``.  ``is_rest``: it ends with the vector."""
+    """A mask of the elements from ``first`` on and before ``last``; their number is ``chosen``. ``is_rest``: it ends with the vector."""
 
     first: T
     last: T
@@ -35,7 +35,7 @@ class Span(T):
     def of(first: T, last: T, size: int, is_rest: bool = False) -> "Span":
         at = builder.iota(INT64, (size,), 0)
         here = compare("GE", at, builder.broadcast(first, at.shape))
-        if numbers([last.ir]) != [size]:  # else XLA would make that mask once, and a loop read it in every round
+        if numbers([last.ir]) != [size]:  # a test of a constant would become a constant mask, which a loop reads in each iteration
             here = builder.and_(here, compare("LT", at, builder.broadcast(last, at.shape)))
         found = Span(*here)
         left = sub(last, first)
@@ -43,7 +43,7 @@ class Span(T):
         return found
 
     def reversed(self) -> "Span":
-        """Of the same elements in the other order."""
+        """Return the span of the same elements in the reversed vector."""
         size = like(self.shape[0], self.first)
         return Span.of(sub(size, self.last), sub(size, self.first), self.shape[0], True)
 
@@ -56,7 +56,7 @@ def is_mask(extent: Extent) -> bool:
 
 
 def number(extent: T) -> T:
-    """How many elements count."""
+    """Return the number of elements that count."""
     if isinstance(extent, Span):
         return extent.chosen
     if not is_mask(extent):
@@ -65,7 +65,7 @@ def number(extent: T) -> T:
 
 
 def counted(shape: tuple[int, ...], counts: Counts) -> T | None:
-    """Which elements count; None: all."""
+    """Return the mask of the elements that count, or None if all do."""
     found: T | None = None
     for axis, extent in enumerate(counts):
         if extent is None:
@@ -79,19 +79,19 @@ def counted(shape: tuple[int, ...], counts: Counts) -> T | None:
 
 
 def filled(t: T, counts: Counts, value: Any) -> T:
-    """With a value in place of all that does not count."""
+    """Replace all elements that do not count by a value."""
     mask = counted(t.shape, counts)
     return t if mask is None else select(mask, t, like(value, t))
 
 
 def require(low: L, a: T, b: T) -> None:
-    """Two numbers of elements have to agree, else Python does the call."""
+    """Bail out if two numbers of elements differ."""
     if not same(a, b):
         low.bail_if(compare("NE", a, b))
 
 
 def widened(t: T, axis: int, size: int) -> T:
-    """As wide as this along an axis."""
+    """Pad t with zeros to this size along an axis."""
     extra = size - t.shape[axis]
     if not extra:
         return t
@@ -99,7 +99,7 @@ def widened(t: T, axis: int, size: int) -> T:
 
 
 def packed(t: T, counts: Counts, axes: Sequence[int] | None = None) -> tuple[T, Counts]:
-    """With what masks choose (along some axes) at the front."""
+    """Move the elements that masks select (along some axes) to the front; return the tensor and its new counts."""
     found = list(counts)
     for axis, extent in enumerate(counts):
         if extent is None or not is_mask(extent) or (axes is not None and axis not in axes):
@@ -113,7 +113,7 @@ def packed(t: T, counts: Counts, axes: Sequence[int] | None = None) -> tuple[T, 
 
 
 def shifted(t: T, axis: int, by: T) -> T:
-    """What is at ``by`` and behind it, in front; whatever behind that."""
+    """Shift t along an axis by ``by`` towards the front; the elements behind the last one are unspecified."""
     rank = range(len(t.shape))
     wide = slicing.pad(t, 0, [0 for _ in rank], [t.shape[k] if k == axis else 0 for k in rank])
     zero = builder.constant(0, INT64)
@@ -121,7 +121,7 @@ def shifted(t: T, axis: int, by: T) -> T:
 
 
 def _shifted_back(t: T, axis: int, by: T) -> T:
-    """What is in front, at ``by``."""
+    """Shift t along an axis by ``by`` towards the end; the elements before the first one are unspecified."""
     rank = range(len(t.shape))
     wide = slicing.pad(t, 0, [t.shape[k] if k == axis else 0 for k in rank], [0 for _ in rank])
     zero = builder.constant(0, INT64)
@@ -129,12 +129,12 @@ def _shifted_back(t: T, axis: int, by: T) -> T:
 
 
 def _places(mask: T) -> tuple[T, T]:
-    """Where a mask holds, in order (and zeros behind that), and how often it does."""
+    """Return the indices where a mask holds, in order (followed by filler), and their number."""
     size = mask.shape[0]
 
     def step(i: T, k: T, found: T, mask: T) -> list[T]:
         here = builder.reshape(slicing.dynamic_slice(mask, [i], [1]), ())
-        # what is written where it does not hold is written over, or behind all that counts
+        # an index stored where the mask does not hold is overwritten later, or stays behind the elements that count
         found = slicing.dynamic_update_slice(found, builder.reshape(i, (1,)), [k])
         return [add(i, like(1, i)), add(k, builder.convert(here, INT64)), found, mask]
 
@@ -145,14 +145,14 @@ def _places(mask: T) -> tuple[T, T]:
 
 
 def unpacked(t: T, axis: int, mask: T) -> T:
-    """What is at the front along an axis, where a mask holds."""
+    """Move the elements at the front along an axis to where a mask holds."""
     if isinstance(mask, Span):
         return _shifted_back(t, axis, mask.first)
     return slicing.take(t, ranks(mask), axis)
 
 
 def ranks(mask: T) -> T:
-    """For each element, how many before it a mask chooses."""
+    """Return for each element the number of elements before it that a mask selects."""
     size = mask.shape[0]
 
     def step(i: T, k: T, found: T, mask: T) -> list[T]:
@@ -164,14 +164,14 @@ def ranks(mask: T) -> T:
 
 
 def same(a: Extent, b: Extent) -> bool:
-    """Are they one extent, without looking at run time?"""
+    """Are two extents equal, as far as is known while lowering?"""
     if isinstance(a, Span) and isinstance(b, Span):
         return a.same(b)
     return a is b or (a is not None and b is not None and alike(a.ir, b.ir))
 
 
 def aligned(low: L, operands: "list[tuple[T, Counts]]") -> tuple[list[T], Counts]:
-    """Operands that can be broadcast against each other, and what counts of the result."""
+    """Return operands that can be broadcast against each other, and the counts of the result."""
     rank = max(len(t.shape) for t, _ in operands)
     operands = _alike(low, operands, rank)
     tensors = [t for t, _ in operands]
@@ -194,7 +194,7 @@ def aligned(low: L, operands: "list[tuple[T, Counts]]") -> tuple[list[T], Counts
 
 
 def _alike(low: L, operands: "list[tuple[T, Counts]]", rank: int) -> "list[tuple[T, Counts]]":
-    """Operands of which each dimension has one mask in all of them, or none."""
+    """Return the operands in a form where all of them have the same mask, or none, in each dimension."""
     for axis in range(-rank, 0):
         mine = [(counts[axis], t.shape[axis]) for t, counts in operands if len(t.shape) >= -axis]
         first = next((c for c, _ in mine if c is not None and is_mask(c)), None)
@@ -208,7 +208,7 @@ def _alike(low: L, operands: "list[tuple[T, Counts]]", rank: int) -> "list[tuple
 
 
 def _moved(low: L, t: T, counts: Counts, axis: int, span: Span) -> tuple[T, Counts]:
-    """What counts along an axis, moved to where another operand has it: that is stored into in place of the first one, more often than not."""
+    """Move the elements that count along an axis to ``span``, where the first operand has them: the result is mostly stored in place of that."""
     extent = counts[axis]
     if extent is None or same(extent, span):
         return t, counts

@@ -1,9 +1,9 @@
 """Parts of arrays whose size is only known at run time: ``A[i, :j] @ A[:j, j]``.
 
-Such a part (``types.Ragged``) is held at the width of the whole dimension, where it is, with what of it counts (``extents``).  What is
-done elementwise is done to all of it; reductions and products are given what does not change them in place of the rest
-(by ``where``, never by a product: NaN); a store leaves the rest as it is.  Where it matters that two sizes agree and they do
-not, Python does the call again.
+Such a part (``Ragged``) has the width of the whole dimension and stays in place; extents (``extents``) say which elements of it count.
+Elementwise operations are done on all elements; for reductions and products, the elements that do not count are replaced by the
+neutral element (by ``where``, never by a product: NaN); a store leaves them unchanged.  Where two sizes have to agree and do not,
+Python does the call again.
 
 A part whose bounds differ by a known number is an ordinary view (``indexing.box_at``).
 """
@@ -55,7 +55,7 @@ def concerns(args: Sequence[Operand], kwargs: dict[str, Operand]) -> bool:
 
 
 def call(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand]) -> Operand:
-    """A call with parts of unknown size among its arguments."""
+    """Lower a call with parts of unknown size among its arguments; raise `ShapeUnknown` if it is not supported."""
     found = _call(low, callee, args, kwargs)
     if found is None:
         raise ShapeUnknown(f"{getattr(callee, '__name__', callee)} of a part of an array whose size is known at run time only")
@@ -97,7 +97,7 @@ def _call(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand]) 
 
 
 def one_of(condition: T, yes: Ragged, no: Ragged) -> Ragged | None:
-    """One of two results of which the same counts."""
+    """Select between two results with the same counts; None if their counts or types differ."""
     if yes.full != no.full or not (yes.own and no.own) or not all(map(same, yes.counts, no.counts)):
         return None
     return Ragged(yes.full, as_array(select(condition, tensor(yes.read()), tensor(no.read()))), yes.counts)
@@ -118,7 +118,7 @@ def _elementwise(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Ope
     tensors, counts = aligned(low, [p for p in parts if p is not None])
     plain = list(args)
     if callee in _POWERS:
-        # an exponent that does not count raises nothing
+        # exponents that do not count must not raise
         tensors = [filled(t, counts, 1) if t.shape == max((u.shape for u in tensors), key=len) else t for t in tensors]
     for k, t in zip(arrays, tensors, strict=True):
         plain[k] = as_array(t)
@@ -127,7 +127,7 @@ def _elementwise(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Ope
 
 def _product(low: L, callee: Any, x: Operand, y: Operand) -> Operand | None:
     a, b = data_and_counts(low, x), data_and_counts(low, y)
-    most = 1 if callee is np.vdot else 2  # that one makes a vector of what it is given
+    most = 1 if callee is np.vdot else 2  # np.vdot flattens its operands
     if a is None or b is None or not 1 <= len(a[0].shape) <= most or not 1 <= len(b[0].shape) <= most:
         return None
     (s, left), (t, right) = a, b
@@ -154,7 +154,7 @@ def _product(low: L, callee: Any, x: Operand, y: Operand) -> Operand | None:
 
 
 def _walked(low: L, extent: T | None, operands: Sequence[T]) -> Operand | None:
-    """The sum of (products of) vectors of floats, over a run of elements that is little of them: in a loop, those alone."""
+    """Emit the sum of (products of) vectors of floats as a loop over a run of elements that is a small part of them; None if it does not pay."""
     kinds = {x.dtype for x in operands}
     if not low.depth or not isinstance(extent, Span) or len(kinds) > 1 or any(d.kind != "f" or d.itemsize == 2 for d in kinds):
         return None
@@ -204,7 +204,7 @@ def _reduced(low: L, callee: Any, x: Ragged, rest: Sequence[Operand], kwargs: di
 
 
 def _extreme(dtype: Any, least: bool) -> Any:
-    """The least or the greatest number of a kind."""
+    """Return the least or the greatest number of a dtype."""
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         return limits.min if least else limits.max
@@ -212,7 +212,7 @@ def _extreme(dtype: Any, least: bool) -> Any:
 
 
 def _in_packed(found: Val, extent: T | None, per: int) -> Val:
-    """A place as one among the elements that a mask chooses, of which each stands for ``per`` places."""
+    """Convert a position to one among the elements that a mask selects, each of which stands for ``per`` positions."""
     if extent is None or not is_mask(extent):
         return found
     place = tensor(found)
@@ -228,7 +228,7 @@ def _in_packed(found: Val, extent: T | None, per: int) -> Val:
 
 
 def _number(t: T, counts: Counts, axes: Sequence[int]) -> T:
-    """How many elements are reduced."""
+    """Return the number of elements that are reduced."""
     found = builder.constant(1, INT64)
     for k in axes:
         extent = counts[k]
@@ -250,7 +250,7 @@ def _mean(low: L, t: T, counts: Counts, axes: Sequence[int]) -> Operand:
 
 
 def _spread(low: L, callee: Any, t: T, counts: Counts, axes: Sequence[int], ddof: Operand) -> Operand | None:
-    """Variance, or standard deviation."""
+    """Emit the variance or the standard deviation."""
     if not isinstance(ddof, Known) or not is_a(ddof.value, int):
         return None
     if t.dtype.kind in "iub":
@@ -267,7 +267,7 @@ def _spread(low: L, callee: Any, t: T, counts: Counts, axes: Sequence[int], ddof
 
 
 def _ordered(low: L, callee: Any, x: Ragged, rest: Sequence[Operand], kwargs: dict[str, Operand]) -> Operand | None:
-    """What goes by the order of the elements of a vector."""
+    """Lower a function that depends on the order of the elements of a vector."""
     extent = x.counts[0]
     if rest or kwargs or len(x.counts) != 1 or extent is None or x.full.dtype.kind == "c":
         return None
@@ -285,7 +285,7 @@ def _ordered(low: L, callee: Any, x: Ragged, rest: Sequence[Operand], kwargs: di
     if callee in (np.argsort, np.ndarray.argsort):
         return made(low.call(callee, [as_array(filled(t, (count,), _last(t.dtype)))], {}), (count,))
     less = sub(count, like(1, count))
-    # of as many differences as there are elements, the last is of what is behind them
+    # there are as many differences as elements; the last one involves elements behind the end, and does not count
     size = t.shape[0]
     later = slicing.concatenate([slicing.along(t, 0, 1, size), slicing.along(t, 0, 0, 1)], 0) if size else t
     differences = low.call(np.subtract if t.dtype.kind != "b" else np.not_equal, [as_array(later), as_array(t)], {})
@@ -293,7 +293,7 @@ def _ordered(low: L, callee: Any, x: Ragged, rest: Sequence[Operand], kwargs: di
 
 
 def _last(dtype: Any) -> Any:
-    """What is sorted to the end."""
+    """Return a value of this dtype that sorts to the end."""
     return np.nan if dtype.kind == "f" else _extreme(dtype, False)
 
 
@@ -326,7 +326,7 @@ def _median(low: L, t: T, extent: T) -> Operand | None:
 
 
 def distinct(low: L, t: T, counts: Counts) -> Operand | None:
-    """What is in an array, in order and once."""
+    """Return the distinct elements of an array, sorted; None if the dtype is not supported."""
     if t.dtype.kind not in "fiub":
         return None
     flat = builder.reshape(t, (t.size,))
@@ -338,7 +338,7 @@ def distinct(low: L, t: T, counts: Counts) -> Operand | None:
     new = compare("NE", slicing.along(s, 0, 1, t.size), slicing.along(s, 0, 0, t.size - 1))
     if t.dtype.kind == "f":
         new = builder.and_(new, builder.not_(builder.and_(builder.is_nan(slicing.along(s, 0, 1, t.size)), builder.is_nan(slicing.along(s, 0, 0, t.size - 1)))))
-        # 0.0 and -0.0 are equal, and which is kept is up to the sort
+        # 0.0 and -0.0 are equal, and the sort determines which of them is kept
         low.bail_if(_mixed_zeros(flat))
     first = slicing.concatenate([builder.full(True, np.dtype(bool), (1,)), new], 0)
     inside = counted(s.shape, (number(extent),))

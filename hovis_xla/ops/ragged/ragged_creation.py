@@ -1,7 +1,7 @@
 """Arrays as large as a part of unknown size: ``np.zeros(x[m].shape)``, ``np.ones(len(x[m]))``, ``np.zeros_like(x[m])``.
 
-How many elements such a part has is a number, of which it is remembered what it counts (``ops/ragged/extents``): what is made with it is
-as wide as the whole, and the same of it counts, so that the two fit wherever they are put together.
+For the number of elements of such a part, the extent that it counts is remembered (``ops/ragged/extents``).  An array that is made with
+this number has the full width and the same extent; therefore the two arrays fit together in any operation.
 """
 
 import operator
@@ -19,14 +19,14 @@ from hovis_xla.jaxlib.adapter import ir
 from hovis_xla.ops.ragged import extents
 from hovis_xla.ops.scalar.python_numbers import L
 
-#: What takes a shape, and where; and where what it is filled with is, if it is given that.
+#: Functions that take a shape, with the position of that argument; and the position of the fill value in those that take one.
 _SHAPED: Final[dict[Any, int]] = {np.zeros: 0, np.ones: 0, np.empty: 0, np.full: 0, np.broadcast_to: 1}
 _FILLING: Final[dict[Any, int]] = {np.full: 1, np.broadcast_to: 0, np.full_like: 1}
 _LIKE: Final = frozenset({np.zeros_like, np.ones_like, np.empty_like, np.full_like})
 
 
 def size(low: L, x: Ragged, axis: int) -> Operand:
-    """How many elements of a dimension there are."""
+    """Return the number of elements along an axis."""
     extent = x.counts[axis]
     if extent is None:
         return Known(x.full.shape[axis])
@@ -36,7 +36,7 @@ def size(low: L, x: Ragged, axis: int) -> Operand:
 
 
 def shaped(low: L, callee: Any, args: Sequence[Operand], kwargs: dict[str, Operand]) -> Operand | None:
-    """What is made of a shape in which there are such numbers; None if this is no such thing."""
+    """Create an array of a shape that contains the size of such a part; return None if the call does not do that."""
     place = _SHAPED.get(callee)
     if place is None or len(args) <= place or not low.measured:
         return None
@@ -53,7 +53,7 @@ def shaped(low: L, callee: Any, args: Sequence[Operand], kwargs: dict[str, Opera
 
 
 def _repeats(callee: Any, args: Sequence[Operand], counts: extents.Counts) -> bool:
-    """Is what it is filled with the same all along the dimensions of unknown size?  Else it would have to be just as large."""
+    """Is the fill value constant along the dimensions of unknown size? Otherwise it would have to be of the same size."""
     place = _FILLING.get(callee)
     if place is None:
         return True
@@ -62,12 +62,12 @@ def _repeats(callee: Any, args: Sequence[Operand], counts: extents.Counts) -> bo
         return False
     shape = given.num.shape if isinstance(given, Val) else np.shape(given.value)
     if callee is np.broadcast_to and shape:
-        return False  # a view, of what may be the caller's
+        return False  # a view, perhaps of an array of the caller
     return all(size == 1 or extent is None for size, extent in zip(reversed(shape), reversed(counts), strict=False))
 
 
 def _measure(low: L, part: Operand) -> tuple[int, T | None] | None:
-    """How wide a dimension of this size is to be, and what of it counts."""
+    """Return the width and the extent of a dimension of this size, or None if they are not known."""
     if isinstance(part, Known):
         return (operator.index(part.value), None) if type(part.value) is int and part.value >= 0 else None
     if not isinstance(part, Val):
@@ -77,7 +77,7 @@ def _measure(low: L, part: Operand) -> tuple[int, T | None] | None:
 
 
 def alike(low: L, callee: Any, args: Sequence[Operand], kwargs: dict[str, Operand]) -> Operand | None:
-    """What is made like a part of unknown size, or brought to its shape and dtype; None if this is no such thing."""
+    """Create an array like a part of unknown size, or bring one to its shape and dtype; return None if the call does neither."""
     x = args[0] if args else None
     if callee is fitted_like:
         return _fitted(low, x, args[1])
@@ -101,7 +101,7 @@ def _fitted(low: L, g: Operand | None, x: Operand) -> Operand | None:
 
 
 def _whole(x: Ragged) -> Val:
-    """All of it, and what is beside it."""
+    """Return the array at full width, with the elements that do not count."""
     return Val(x.full, tensor(x.read()).ir)
 
 

@@ -1,4 +1,4 @@
-"""Indexes into arrays whose size is known at run time only, and the parts that they give: views, and stores into these."""
+"""Indexing of arrays whose size is known at run time only, and the resulting parts: views, and stores into them."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -17,12 +17,12 @@ from hovis_xla.ops.ragged.extents import Counts, Span, aligned, counted, is_mask
 from hovis_xla.ops.scalar.arithmetic import check_range
 from hovis_xla.ops.scalar.python_numbers import L, position
 
-#: So many bounds that were clipped to a size are looked at for one that is the same.
+#: Maximum number of bounds clipped to one size that are remembered, to be reused for equal bounds.
 REMEMBERED: Final = 8
 
 
 def made(data: Operand | None, counts: Counts) -> Operand | None:
-    """A result, of which so much counts."""
+    """Return a result with its counts: a `Ragged`, or data itself if all of it counts. None stays None."""
     if not isinstance(data, Val):
         return None
     if all(c is None for c in counts):
@@ -31,7 +31,7 @@ def made(data: Operand | None, counts: Counts) -> Operand | None:
 
 
 def data_and_counts(low: L, x: Operand) -> tuple[T, Counts] | None:
-    """An array at full width, and what of it counts."""
+    """Return an array at full width and its counts, or None if the operand is no array."""
     if isinstance(x, Ragged):
         return tensor(x.read()), x.counts
     if isinstance(x, Val) or (isinstance(x, Known) and is_a(x.value, np.ndarray)):
@@ -44,7 +44,7 @@ def data_and_counts(low: L, x: Operand) -> tuple[T, Counts] | None:
 
 
 def seen(x: Ragged, shown: Callable[[T], T], counts: Counts, full: Num | None = None) -> Ragged:
-    """Another way to look at an array: a view, of what is in it when that is asked for."""
+    """Return a view of an array; it shows the content that the array has when the view is read."""
     return Ragged(full or x.full, x.base, counts, lambda base: as_array(shown(tensor(x.shown(base)))), None, False)
 
 
@@ -58,7 +58,7 @@ def reversed_(low: L, x: Ragged) -> Operand | None:
 
 
 def item(low: L, x: Ragged, index: Operand) -> Operand | None:
-    """``x[index]``."""
+    """Lower ``x[index]``."""
     if isinstance(index, Known) and index.value is Ellipsis:
         return Ragged(x.full, x.base, x.counts, x.shown, x.write, False)
     if isinstance(index, Ragged) and index.full.dtype.kind == "b":
@@ -89,12 +89,12 @@ def item(low: L, x: Ragged, index: Operand) -> Operand | None:
     if not found.shape:
         return Val(Num(SCALAR, t.dtype), found.ir)
     if isinstance(x.base, Stored) or not x.own:
-        return None  # it is a view, and may be stored into
+        return None  # the result is a view, and may be stored into
     return made(Val(Num(ARRAY, found.dtype, found.shape), found.ir, roots=view_roots([x.base])), counts[1:])
 
 
 def _sliced(low: L, x: Ragged, index: Operand) -> Operand | None:
-    """``x[start:stop]``, as a view."""
+    """Lower ``x[start:stop]`` to a view."""
     if isinstance(index, Struct):
         parts = index.parts if len(index.parts) > 1 else (Known(None), *index.parts)
     else:
@@ -122,7 +122,7 @@ def _sliced(low: L, x: Ragged, index: Operand) -> Operand | None:
 
 
 def _within(low: L, bound: Operand, default: T, size: T) -> T | None:
-    """A bound of a slice as Python takes it, of an array of a size that is not known."""
+    """Return a slice bound clipped, as in Python, to an unknown size, or None if it is not an integer."""
     if isinstance(bound, Known) and bound.value is None:
         return default
     known = isinstance(bound, Known) and type(bound.value) is int
@@ -133,7 +133,7 @@ def _within(low: L, bound: Operand, default: T, size: T) -> T | None:
 
 
 def _chosen(low: L, x: Ragged, mask: Ragged) -> Operand | None:
-    """``x[mask]`` with a mask of the size of x."""
+    """Lower ``x[mask]`` with a mask of the size of x."""
     if len(mask.counts) != 1:
         return None
     (which, t), counts = aligned(low, [(tensor(mask.read()), mask.counts), (tensor(x.read()), x.counts)]) if len(x.counts) == 1 else ((None, None), ())
@@ -147,7 +147,9 @@ def _chosen(low: L, x: Ragged, mask: Ragged) -> Operand | None:
 
 
 def part(low: L, array: Val, bounds: dict[int, tuple[Any, Any]]) -> Ragged:
-    """An array of which along some axes only start … stop counts, as a view: the very same where both are known to be."""
+    """Return a view of an array in which only start … stop counts along some axes. It is the same object if array and bounds are known to be the
+    same.
+    """
     shape = array.num.shape
     clipped = {axis: (clipped_bound(low, start, 0, shape[axis]), clipped_bound(low, stop, shape[axis], shape[axis])) for axis, (start, stop) in bounds.items()}
     whole = (array.place.location, array.place.skeleton, *(s.ir for s in array.place.starts)) if isinstance(array, Stored) else array.ir
@@ -159,7 +161,7 @@ def part(low: L, array: Val, bounds: dict[int, tuple[Any, Any]]) -> Ragged:
 
 
 def _part(low: L, array: Val, bounds: dict[int, tuple[Any, Any]]) -> Ragged:
-    """The same for bounds within the array."""
+    """Make the view for bounds that are within the array."""
     shape = array.num.shape
     counts: list[T | None] = [None] * len(shape)
     for axis, (first, last) in bounds.items():
@@ -180,14 +182,14 @@ def _wide(start: Any) -> T:
 
 
 def clipped_bound(low: L, bound: Operand, default: int, size: int) -> Any:
-    """A bound of a slice as Python takes it."""
+    """Return a slice bound clipped, as in Python, to a dimension of this size; ``default`` for None."""
     if isinstance(bound, Known):
         return default if bound.value is None else slice(bound.value, None).indices(size)[0]
     if not isinstance(bound, Val) or bound.num.dtype.kind not in "iu" or bound.num.kind == ARRAY:
         raise NotLowerable("a slice with bounds that are no integers")
     given = tensor(bound)
     least, greatest = low.interval(bound) or (-(2**63), 2**63)
-    key = size, least < 0, greatest > size  # what is certain here need not be so elsewhere
+    key = size, least < 0, greatest > size  # what is certain of the bound here may not be certain elsewhere
     for before, clipped in low.clipped.get(key, ()):
         alike = before.ir == given.ir or (given.dtype == INT64 == before.dtype and difference(before.ir, given.ir) == 0)
         if alike and is_within(ir.InsertionPoint.current.block, block_of(clipped.ir)):
@@ -201,7 +203,7 @@ def clipped_bound(low: L, bound: Operand, default: int, size: int) -> Any:
 
 
 def assign(low: L, target: Ragged, value: Operand, casting: Any = None) -> None:
-    """Store into a part of unknown size."""
+    """Store a value into a part of unknown size."""
     if target.write is None:
         raise NotLowerable("a store into a copy of a part of an array")
     shape = target.full.shape

@@ -1,9 +1,9 @@
-"""Vectors of which only a run of elements counts, gone through a few elements at a time.
+"""Reductions of vectors of which only a run of elements counts, a few elements at a time.
 
-What is done to a part of an array is done to the whole of it (``ops/ragged/ragged_arrays``), which is little work beside a loop where the
-part is much of the array.  Where it may be any few elements of many, as the rows of a sparse matrix are, a reduction walks
-along them: what its operands were made by is written once more, for a few places at a time, and of the long vectors nothing
-is left that anybody needs.
+An operation on a part of an array is done on the whole array (``ops/ragged/ragged_arrays``), which is cheap compared with a loop if the
+part is much of the array.  If it may be a few elements of many, as a row of a sparse matrix is, the reduction iterates over these
+elements: the operations that compute its operands are emitted once more, for a few positions at a time, and the long vectors become
+dead code.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,17 +17,17 @@ from hovis_xla.jaxlib.adapter import attributes_of, ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 from hovis_xla.ops.ragged.extents import Span
 
-#: So many elements at a time.
+#: Number of elements that are processed at a time.
 WIDTH: Final = 16
-#: Shorter vectors are done as a whole, and what is made by more operations.
+#: Vectors shorter than LEAST, and operands computed from more than MOST values, are processed as a whole.
 LEAST: Final = 128
 MOST: Final = 60
 
 
 def reduced(span: Span, operands: Sequence[T], start: T, step: Callable[..., T]) -> T | None:
-    """``start`` after ``step(it, here, *parts)`` for all elements of the span, WIDTH at a time; ``here``: which of those count.
+    """Return ``start`` after ``step(it, here, *parts)`` for all elements of the span, WIDTH at a time; ``here`` is the mask of those that count.
 
-    None if the span may well be much of its vector, or if the operands are not of a kind to be written again.
+    None if the span may well be much of its vector, or if the operations that compute the operands can't be emitted again.
     """
     size = span.shape[0]
     if size < LEAST or span.is_rest or not _can_narrow([x.ir for x in operands], size):
@@ -45,7 +45,7 @@ def reduced(span: Span, operands: Sequence[T], start: T, step: Callable[..., T])
 
 
 def _can_narrow(values: Sequence[Any], size: int) -> bool:
-    """Are vectors made cell by cell, or by picking, of what no loop changes?"""
+    """Are the vectors computed elementwise, or by gathers, from values that no loop changes?"""
     todo: list[Any] = list(values)
     seen: set[Any] = set()
     while todo:
@@ -61,7 +61,7 @@ def _can_narrow(values: Sequence[Any], size: int) -> bool:
 
 
 def _made_of(value: Any, size: int) -> list[Any] | None:
-    """The vectors that a value is made of, place by place; None if it is made in another way."""
+    """Return the vectors that a value is computed from element by element, or None if it is computed in another way."""
     shape = tuple(value.type.shape)
     if not shape:
         return []
@@ -81,12 +81,12 @@ def _made_of(value: Any, size: int) -> list[Any] | None:
 
 
 def _is_argument(value: Any) -> bool:
-    """Is it an argument of the program?"""
+    """Is the value an argument of the program?"""
     return isinstance(value.owner, ir.Block) and value.owner.owner.operation.name == "func.func"
 
 
 def _narrow(value: Any, begin: T, size: int, made: dict[Any, Any]) -> Any:
-    """What is at WIDTH places of a vector from one on, computed for these alone."""
+    """Compute WIDTH elements of a vector, from ``begin`` on, without the others."""
     if value not in made:
         made[value] = _narrowed(value, begin, size, made)
     return made[value]

@@ -1,1 +1,1 @@
-"""Rows for Python's numbers, tuples and exceptions."""
+"""Lowering rules for Python's numbers, tuples and exceptions."""

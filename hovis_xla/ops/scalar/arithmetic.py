@@ -1,4 +1,4 @@
-"""Arithmetic that Python and NumPy share and XLA does otherwise: floor division, remainders, signs, powers."""
+"""Arithmetic in which Python and NumPy agree and XLA differs: floor division, remainders, signs, powers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +19,7 @@ def sign_bit(x: T) -> T:
 
 
 def copy_sign(x: T, y: T) -> T:
-    """|x| with the sign of y."""
+    """Return |x| with the sign of y."""
     size = builder.absolute(x)
     return select(sign_bit(y), neg(size), size)
 
@@ -29,13 +29,13 @@ def is_zero(x: T) -> T:
 
 
 def _as_unsigned(fn: Callable[[T, T], T], x: T, y: T) -> T:
-    """A division of integers that are not negative, done without asking for signs."""
+    """Divide integers that are not negative as unsigned ones, which needs no test of signs."""
     wide = np.dtype(f"u{x.dtype.itemsize}")
     return builder.convert(fn(builder.convert(x, wide), builder.convert(y, wide)), x.dtype)
 
 
 def int_floor_div(x: T, y: T, natural_x: bool = False, natural_y: bool = False) -> T:
-    """``x // y`` of integers, y not 0; XLA truncates.  natural: never negative."""
+    """Return ``x // y`` of integers, y not 0; XLA truncates. ``natural_x``, ``natural_y``: that operand is never negative."""
     if x.dtype.kind == "u":
         return div(x, y)
     if natural_x and natural_y:
@@ -48,7 +48,7 @@ def int_floor_div(x: T, y: T, natural_x: bool = False, natural_y: bool = False) 
 
 
 def int_floor_mod(x: T, y: T, natural_x: bool = False, natural_y: bool = False) -> T:
-    """``x % y`` of integers, y not 0; XLA's has the sign of x.  natural: never negative."""
+    """Return ``x % y`` of integers, y not 0; XLA's remainder has the sign of x. ``natural_x``, ``natural_y``: that operand is never negative."""
     if x.dtype.kind == "u":
         return rem(x, y)
     if natural_x and natural_y:
@@ -61,7 +61,7 @@ def int_floor_mod(x: T, y: T, natural_x: bool = False, natural_y: bool = False) 
 
 
 def float_divmod(x: T, y: T) -> tuple[T, T]:
-    """``divmod(x, y)`` of floats, as CPython's float_divmod and NumPy's npy_divmod do it, y not 0."""
+    """Return ``divmod(x, y)`` of floats, as computed by CPython's float_divmod and NumPy's npy_divmod, y not 0."""
     zero = like(0, x)
     mod = rem(x, y)
     quotient = div(sub(x, mod), y)
@@ -76,7 +76,7 @@ def float_divmod(x: T, y: T) -> tuple[T, T]:
 
 
 def int_power(x: T, exponent: int) -> T:
-    """``x ** exponent`` for a known exponent that is not negative, with wrap-around."""
+    """Return ``x ** exponent`` for a known exponent that is not negative, with wrap-around."""
     result: T | None = None
     while exponent:
         if exponent & 1:
@@ -88,7 +88,7 @@ def int_power(x: T, exponent: int) -> T:
 
 
 def int_power_any(x: T, y: T) -> T:
-    """``x ** y`` for exponents known at run time, not negative, with wrap-around."""
+    """Return ``x ** y`` for exponents known at run time, not negative, with wrap-around."""
     result = like(1, x)
     bits = 8 * x.dtype.itemsize
     for k in range(bits if x.dtype.kind == "u" else bits - 1):
@@ -99,7 +99,7 @@ def int_power_any(x: T, y: T) -> T:
 
 
 def _float_bits(x: T) -> tuple[T, "np.dtype[np.generic]", int, int]:
-    """The bits of a float as integers, their dtype, how many of them are the fraction's, and the bias of the exponent."""
+    """Return the bits of a float as an integer, their dtype, the number of bits of the fraction, and the bias of the exponent."""
     dtype: np.dtype[np.generic] = np.dtype(f"i{x.dtype.itemsize}")
     fraction, bias = {8: (52, 1023), 4: (23, 127)}[x.dtype.itemsize]
     return T(hlo.bitcast_convert(builder.tensor_type(dtype, x.shape), x.ir), dtype, x.shape), dtype, fraction, bias
@@ -110,7 +110,7 @@ def _of_bits(bits: T, dtype: "np.dtype[np.generic]") -> T:
 
 
 def frexp(x: T) -> tuple[T, T]:
-    """Mantissa (from a half to one) and exponent (an int32)."""
+    """Return the mantissa (from 0.5 up to 1) and the exponent (an int32)."""
     bits, _, fraction, bias = _float_bits(x)
     field = builder.and_(builder.op("shift_right_logical", bits, like(fraction, bits)), like(2 * bias + 1, bits))
     plain = and_(builder.is_finite(x), builder.not_(is_zero(x)))
@@ -121,7 +121,7 @@ def frexp(x: T) -> tuple[T, T]:
 
 
 def ldexp(x: T, n: T) -> T:
-    """``x * 2**n``, in four steps: no power of two on the way is too large or too small."""
+    """Return ``x * 2**n``, in four steps, in which no power of two is too large or too small."""
     dtype: np.dtype[np.generic] = np.dtype(f"i{x.dtype.itemsize}")
     _, _, fraction, bias = _float_bits(x)
     n = builder.convert(n, np.dtype(np.int64))
@@ -135,7 +135,7 @@ def ldexp(x: T, n: T) -> T:
 
 
 def modf(x: T) -> tuple[T, T]:
-    """Fraction and whole part, both with the sign of x."""
+    """Return the fraction and the whole part, both with the sign of x."""
     whole = select(compare("LT", x, like(0, x)), builder.op("ceil", x), builder.op("floor", x))
     whole = copy_sign(whole, x)
     fraction = select(builder.is_finite(x), sub(x, whole), select(builder.is_nan(x), x, like(0, x)))
@@ -143,7 +143,7 @@ def modf(x: T) -> tuple[T, T]:
 
 
 def gcd(x: T, y: T) -> T:
-    """The greatest common divisor, as NumPy's: of the sizes, which have no sign (the least integer's has room there)."""
+    """Return the greatest common divisor as NumPy does: of the absolute values as unsigned integers, which can hold that of the least integer."""
     a, b = map(_size, (x, y))
 
     def more(a: T, b: T) -> T:
@@ -165,7 +165,7 @@ def lcm(x: T, y: T) -> T:
 
 
 def _size(x: T) -> T:
-    """The absolute value of an integer, without a sign."""
+    """Return the absolute value of an integer as an unsigned integer."""
     return x if x.dtype.kind == "u" else builder.convert(builder.absolute(x), np.dtype(f"u{x.dtype.itemsize}"))
 
 
@@ -174,14 +174,14 @@ def is_integral(x: T) -> T:
 
 
 def any_of(x: T) -> T:
-    """Is one of the truths of a tensor set?  A rank-0 truth."""
+    """Is any truth value of a tensor true? The result has rank 0."""
     if not x.shape:
         return x
     return reductions.reduce([x], [builder.constant(False)], range(len(x.shape)), lambda a, b: [or_(a, b)])[0]
 
 
 def all_of(x: T) -> T:
-    """Are all of the truths of a tensor set?  A rank-0 truth."""
+    """Are all truth values of a tensor true? The result has rank 0."""
     return builder.not_(any_of(builder.not_(x)))
 
 
@@ -193,7 +193,7 @@ def integer_range(dtype: "np.dtype[np.generic]") -> tuple[int, int]:
 
 
 def check_range(low: Any, x: T, dtype: "np.dtype[Any]") -> None:
-    """NumPy refuses single numbers that an array of integers has no room for."""
+    """Bail out for a number that an integer array of this dtype cannot hold, which NumPy refuses."""
     if dtype.kind not in "iu" or x.dtype.kind == "b" or np.can_cast(x.dtype, dtype):
         return
     limits = np.iinfo(dtype)

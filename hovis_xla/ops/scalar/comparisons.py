@@ -1,4 +1,4 @@
-"""Comparisons of Python's numbers, ``is``, and the least and the greatest of several."""
+"""Comparisons of Python's numbers, ``is``, and ``min`` and ``max`` of several numbers."""
 
 import builtins
 import operator
@@ -31,7 +31,7 @@ def _comparison(direction: str) -> Row:
 
 
 def _unlike(direction: str, a: Operand, b: Operand) -> Operand | None:
-    """A number is never equal to None or to a string."""
+    """Fold ``==`` and ``!=`` of a number and None or a string, which are never equal."""
     sides = [x for x in (a, b) if isinstance(x, Known) and (x.value is None or is_a(x.value, str))]
     if direction in ("EQ", "NE") and sides and any(class_of(x) is not None for x in (a, b)):
         return Known(direction == "NE")
@@ -42,7 +42,7 @@ _FLIP: Final = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE", "EQ": "EQ", "NE"
 
 
 def _mixed(low: L, direction: str, a: Operand, b: Operand) -> T:
-    """An int with a float: Python compares the exact values."""
+    """Compare an int with a float by their exact values, as Python does."""
     if class_of(a) is float:
         return _mixed(low, _FLIP[direction], b, a)
     y = as_class(low, b, float)
@@ -50,7 +50,7 @@ def _mixed(low: L, direction: str, a: Operand, b: Operand) -> T:
         return compare(direction, builder.convert(as_class(low, a, int), FLOAT64), y)
     x = as_class(low, a, int)
     near = compare(direction, builder.convert(x, FLOAT64), y)
-    # equal after rounding: then y is integral (all floats past 2**53 are), and the integers decide
+    # equal after rounding: then y is integral (all floats past 2**53 are), and the integers are compared
     rounded = compare("EQ", builder.convert(x, FLOAT64), y)
     fits = compare("LT", y, like(2.0**63, y))
     exact = compare(direction, x, builder.convert(y, INT64))
@@ -59,12 +59,12 @@ def _mixed(low: L, direction: str, a: Operand, b: Operand) -> T:
 
 
 def is_(low: L, a: Operand, b: Operand) -> Operand | None:
-    """Numbers are never None; whether two numbers are one object is not said, of arrays it may be known."""
+    """Lower ``is``. A number is never None; whether two numbers are one object is not decided, for arrays it may be known."""
     if isinstance(a, Known) and isinstance(b, Known):
         return Known(a.value is b.value)
     truths = [_truth_class(x) for x in (a, b)]
     if None not in truths:
-        # there is one True of each class
+        # each class has a single True object
         return number(compare("EQ", tensor(low.val(a)), tensor(low.val(b)))) if truths[0] is truths[1] else Known(False)
     one = a if isinstance(a, Known) else b
     if isinstance(one, Known) and class_of(one) is None and not is_a(one.value, np.ndarray | np.generic):
@@ -73,7 +73,7 @@ def is_(low: L, a: Operand, b: Operand) -> Operand | None:
 
 
 def _truth_class(x: Operand) -> type | None:
-    """bool or np.bool, if x is a number of that class."""
+    """Return bool or np.bool if x is a truth value of that class, otherwise None."""
     if isinstance(x, Known):
         return type(x.value) if type(x.value) in (bool, np.bool_) else None
     if not isinstance(x, Val) or x.num.dtype != np.bool_:
@@ -82,7 +82,9 @@ def _truth_class(x: Operand) -> type | None:
 
 
 def _is_one_array(low: L, a: Operand, b: Operand) -> Operand | None:
-    """Are both the very array that owns some memory?  Arguments are taken to be different ones, which is tested where a call begins."""
+    """Are both operands the same array object that owns its memory? Arguments are assumed to be different ones, which is tested when a call
+    begins.
+    """
     arrays = [low.val(x) if isinstance(x, Known) else x for x in (a, b) if isinstance(x, Val) or (isinstance(x, Known) and is_a(x.value, np.ndarray))]
     places = [x.place for x in arrays if x.num.kind == ARRAY and x.place is not None]
     if len(places) < 2:
@@ -108,7 +110,7 @@ def is_not(low: L, a: Operand, b: Operand) -> Operand | None:
 
 
 def _extreme(beats: Callable[[Any, Any], Any]) -> Row:
-    """``min(a, b, …)``: the first one that no later one beats."""
+    """Make the lowering of ``min(a, b, …)``: the first operand that no later one beats."""
 
     def row(low: L, *xs: Operand) -> Operand | None:
         nums = [n for n in map(num_of, xs) if n is not None and n.kind != ARRAY and n.dtype.kind != "c"]

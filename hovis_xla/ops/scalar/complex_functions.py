@@ -1,6 +1,6 @@
 """Elementwise functions of complex numbers, where XLA's own differ from NumPy's: infinities, signs of zeros, branch cuts.
 
-They are written over real and imaginary parts, as the C library and NumPy write them.
+They are computed from real and imaginary parts, as in the C library and NumPy.
 """
 
 import math
@@ -20,7 +20,7 @@ def _is_inf(x: T) -> T:
 
 
 def is_infinite(z: T) -> T:
-    """An infinity in one part, whatever the other is."""
+    """Is one part infinite, whatever the other is?"""
     return or_(_is_inf(real(z)), _is_inf(imag(z)))
 
 
@@ -30,7 +30,7 @@ def absolute(z: T) -> T:
 
 
 def _times(a: T, b: T) -> T:
-    """A product in which zero times anything is zero."""
+    """Multiply, where zero times anything is zero."""
     product = mul(a, b)
     zero = like(0, a)
     signed = select(xor(arithmetic.sign_bit(a), arithmetic.sign_bit(b)), neg(zero), zero)
@@ -41,7 +41,7 @@ def _times(a: T, b: T) -> T:
 
 
 def divide(x: T, y: T) -> T:
-    """Smith's way, as NumPy has it."""
+    """Divide by Smith's method, as NumPy does."""
     ar, ai, br, bi = real(x), imag(x), real(y), imag(y)
     wide = compare("GE", builder.absolute(br), builder.absolute(bi))
     most, least = select(wide, br, bi), select(wide, bi, br)
@@ -66,7 +66,7 @@ def _sign(z: T) -> T:
 
 
 def _power(x: T, y: T) -> T:
-    """By products, if the exponent is a small integer, else by logarithms."""
+    """Compute a power by products if the exponent is a small integer, otherwise by logarithms."""
     br, bi = real(y), imag(y)
     size = builder.absolute(br)
     whole = and_(and_(arithmetic.is_zero(bi), arithmetic.is_integral(br)), compare("LT", size, like(_SMALL, size)))
@@ -77,7 +77,7 @@ def _power(x: T, y: T) -> T:
         found = select(odd, mul(found, factor), found)
         factor = mul(factor, factor) if bit + 1 < _SMALL.bit_length() else factor
     found = select(compare("LT", br, like(0, br)), divide(like(1, x), found), found)
-    # the first power is the number itself: a product with one would spread a nan
+    # the first power is the number itself: a product with one would spread a NaN to both parts
     found = select(compare("EQ", br, like(1, br)), x, found)
     general = _exp(mul(y, _log(x)))
     nothing = and_(arithmetic.is_zero(real(x)), arithmetic.is_zero(imag(x)))
@@ -86,7 +86,7 @@ def _power(x: T, y: T) -> T:
     return select(and_(arithmetic.is_zero(br), arithmetic.is_zero(bi)), like(1, x), found)
 
 
-#: Integers below this are exponents that are done by products.
+#: Powers with an integer exponent below this are computed by products.
 _SMALL: Final = 100
 
 
@@ -94,7 +94,7 @@ _SMALL: Final = 100
 
 
 def _sqrt(z: T) -> T:
-    """The imaginary part has the sign of the operand's, that of a zero too."""
+    """Compute the square root; its imaginary part has the sign of the operand's, even if that is zero."""
     found, re, im = builder.op("sqrt", z), real(z), imag(z)
     top = like(math.inf, re)
     a = select(or_(_is_inf(im), compare("EQ", re, top)), top, real(found))
@@ -119,7 +119,7 @@ def _log(z: T) -> T:
 
 
 def _scaled(z: T, factor: float) -> T:
-    """Each part by itself: infinity times zero is not a number."""
+    """Multiply each part separately: in a complex product, infinity times zero would be NaN."""
     return make_complex(mul(real(z), like(factor, real(z))), mul(imag(z), like(factor, real(z))))
 
 
@@ -145,17 +145,19 @@ def _tanh(z: T) -> T:
 
 
 def _turned(z: T) -> T:
-    """z times the imaginary unit."""
+    """Multiply z by the imaginary unit."""
     return make_complex(neg(imag(z)), real(z))
 
 
 def _back(z: T) -> T:
-    """z divided by it."""
+    """Divide z by the imaginary unit."""
     return make_complex(imag(z), neg(real(z)))
 
 
 def _ordered(direction: str, numbers: bool = False) -> Callable[[T, T], T]:
-    """By real parts, then by imaginary ones; with a nan nothing holds but by equal real parts.  Operators between ``numbers`` do not look for one."""
+    """Make a comparison by real parts, then by imaginary parts. A NaN in an imaginary part makes the comparison of different real parts false,
+    except for operators between NumPy's scalars (``numbers``).
+    """
 
     def make(x: T, y: T) -> T:
         strict = compare(direction[0] + "T", real(x), real(y))
@@ -166,7 +168,7 @@ def _ordered(direction: str, numbers: bool = False) -> Callable[[T, T], T]:
     return make
 
 
-#: ufunc → what it emits for complex operands.
+#: ufunc → the function that emits it for complex operands.
 UFUNCS: Final[dict[np.ufunc, Callable[..., Any]]] = {
     np.absolute: absolute, np.true_divide: divide, np.sign: _sign, np.power: _power, np.float_power: _power, np.sqrt: _sqrt, np.exp: _exp,
     np.exp2: lambda z: _exp(_scaled(z, math.log(2))), np.log: _log, np.log2: lambda z: _scaled(_log(z), math.log2(math.e)),
@@ -177,7 +179,7 @@ UFUNCS: Final[dict[np.ufunc, Callable[..., Any]]] = {
 
 __all__ = ["UFUNCS", "absolute", "divide", "is_infinite"]
 
-#: ufunc → what its operator emits between two of NumPy's complex numbers.
+#: ufunc → the function that emits its operator between two complex NumPy scalars.
 OF_NUMBERS: Final[dict[np.ufunc, Callable[[T, T], T]]] = {
     u: _ordered(direction, numbers=True) for u, direction in ((np.less, "LT"), (np.less_equal, "LE"), (np.greater, "GT"), (np.greater_equal, "GE"))
 }

@@ -1,4 +1,4 @@
-"""Conversions of Python's numbers into each other, and what is asked for their class."""
+"""Conversions between Python's numbers, and tests of their class."""
 
 import builtins
 import operator
@@ -26,7 +26,7 @@ def int_(low: L, a: Operand) -> Operand | None:
 
 
 def _fits(low: L, x: T) -> None:
-    """Give up unless the float is finite and within 64 bits."""
+    """Raise or bail out unless the float is finite and fits into 64 bits."""
     inside = and_(compare("LT", x, like(2.0**63, x)), compare("GE", x, like(-(2.0**63), x)))
     if low.scope.catching is None:
         low.bail_if(not_(inside))

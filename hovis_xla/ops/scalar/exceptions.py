@@ -1,4 +1,4 @@
-"""Exceptions that are caught in compiled code: nothing is known of one but its class."""
+"""Exceptions that are caught in compiled code: only their class is known."""
 
 import builtins
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def _same(low: L, x: Operand) -> Operand | None:
 
 
 def make(low: L, cls: type[BaseException], args: list[Operand]) -> Operand | None:
-    """``ValueError(…)``: what it holds is not kept, so it may not leave."""
+    """Lower ``ValueError(…)``. The arguments are not kept, therefore the exception must not escape."""
     return raised(cls) if type(cls) is type and cls.__init__ in _PLAIN and cls.__new__ in _PLAIN else None
 
 
@@ -57,7 +57,7 @@ def _nothing(low: L, *rest: Operand) -> Operand:
     return Known(None)
 
 
-#: Tried before the rows for the same callables in ``python``.
+#: Tried before the rows for the same callables in ``python_numbers``.
 SOONER: Final[dict[Callable[..., Any], Row]] = {
     operations.exception_matches: _matches, operations.raised: _same, operations.enter_handler: _nothing, operations.leave_handler: _nothing,
     operations.make_exception: _made, type: _type, isinstance: _isinstance,

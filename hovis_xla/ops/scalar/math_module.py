@@ -1,4 +1,4 @@
-"""The ``math`` module's functions of floats.  Where Python raises, the program gives up."""
+"""The ``math`` module's functions of floats. Where Python raises, the program bails out."""
 
 import builtins
 import math
@@ -17,7 +17,7 @@ from hovis_xla.ops.scalar import arithmetic
 from hovis_xla.ops.scalar.conversions import to_whole
 from hovis_xla.ops.scalar.python_numbers import L, Row, as_class, class_of, is_infinite, number, whole
 
-#: Below this a double is denormal, or zero.
+#: The smallest normal double; positive doubles below this are denormal.
 _SMALLEST: Final = 2.2250738585072014e-308
 
 #: The largest double with a finite exponential.
@@ -25,9 +25,9 @@ _MOST_EXPONENT: Final = 709.782712893384
 
 
 def of_floats(make: Callable[..., T], checked: bool = True, grows: bool = False) -> Row:
-    """A function of floats.  A nan or an infinity out of finite arguments is an exception in Python.
+    """Make the lowering of a function of floats. If checked, a NaN or an infinity out of finite arguments is an exception, as in Python.
 
-    ``grows``: an infinity is one that is too large, not a pole.
+    ``grows``: an infinity is an overflow, not a pole.
     """
 
     def row(low: L, *xs: Operand) -> Operand | None:
@@ -51,9 +51,10 @@ def of_floats(make: Callable[..., T], checked: bool = True, grows: bool = False)
 
 
 def of_one(make: Callable[[T], T], refused: Callable[[T], T], error: type[Exception] = ValueError, unsure: Callable[[T], T] | None = None) -> Row:
-    """A function of a float that raises where the argument is ``refused``; where it is ``unsure`` XLA may give something else.
+    """Make the lowering of a function of one float that raises error where ``refused`` holds of the argument; where ``unsure`` holds, XLA may
+    give another result, and the program bails out.
 
-    A flag that is made of the result has it computed twice: it is a kernel of its own.
+    The conditions are of the argument: XLA computes a flag in a kernel of its own, and for a flag of the result, the result twice.
     """
 
     def row(low: L, x: Operand) -> Operand | None:
@@ -77,12 +78,12 @@ def _of_size(how: str, bound: float) -> Callable[[T], T]:
 
 
 def _too_large(x: T) -> T:
-    """Is it finite, and the exponential not?"""
+    """Is x finite, and its exponential infinite?"""
     return and_(compare("GT", x, like(_MOST_EXPONENT, x)), compare("LT", x, like(math.inf, x)))
 
 
 def _logarithm(make: Callable[[T], T]) -> Row:
-    """Of a denormal it is XLA's of zero."""
+    """Make the lowering of a logarithm; bail out for a denormal, which XLA treats as zero."""
     return of_one(make, _is("LE", 0.0), unsure=_is_denormal)
 
 
@@ -102,7 +103,7 @@ def _chlo(name: str) -> Callable[..., T]:
 
 
 def log_base(base: float) -> Callable[[T], T]:
-    """Exact for powers of two and of ten, as the C functions are."""
+    """Make a logarithm that is exact for powers of the base (two or ten), as the C functions are."""
 
     def make(x: T) -> T:
         found = builder.div(builder.op("log", x), like(math.log(base), x))
@@ -128,7 +129,7 @@ def _double(bits: T) -> T:
 
 
 def _is_denormal(x: T) -> T:
-    """Is it positive, and less than what has all its digits?  XLA compares it as zero."""
+    """Is x a positive denormal? XLA compares it as zero."""
     bits = _bits(x)
     return and_(compare("GT", bits, like(0, bits)), compare("LT", bits, like(1 << 52, bits)))
 
@@ -184,7 +185,7 @@ def _nextafter(low: L, x: Operand, y: Operand) -> Operand | None:
 
 
 def _round_to(low: L, x: Operand, digits: Operand) -> Operand | None:
-    """``round(x, n)``: the double nearest to the decimal nearest to x, ties (of what x exactly is) to even."""
+    """Lower ``round(x, n)``: the double nearest to the decimal nearest to x; ties (of the exact value of x) go to even."""
     n = digits.value if isinstance(digits, Known) else None
     if class_of(x) is not float or type(n) is not int or abs(n) > 15:
         return None
@@ -195,7 +196,7 @@ def _round_to(low: L, x: Operand, digits: Operand) -> Operand | None:
         scaled, error = _product(size, 10.0**n)
         near = builder.op("round_nearest_even", scaled)
         off = builder.sub(scaled, near)
-        # scaled was a tie and is none in truth
+        # the rounded product is a tie, the exact product is none
         wrong_up = and_(compare("EQ", off, like(-0.5, t)), compare("LT", error, like(0, t)))
         wrong_down = and_(compare("EQ", off, like(0.5, t)), compare("GT", error, like(0, t)))
         near = select(wrong_up, builder.sub(near, like(1, t)), select(wrong_down, builder.add(near, like(1, t)), near))
@@ -216,7 +217,7 @@ def _round_to(low: L, x: Operand, digits: Operand) -> Operand | None:
 
 
 def _product(x: T, factor: float) -> tuple[T, T]:
-    """The product, rounded, and what rounding took away (by halves of the digits, whose products are exact)."""
+    """Return the rounded product and its rounding error (computed from halves of the digits, whose products are exact)."""
     high = _double(and_(_bits(x), like(-1 << 27, _bits(x))))
     rest = builder.sub(x, high)
     bits = int(np.float64(factor).view(np.int64)) & (-1 << 27)
@@ -229,7 +230,7 @@ def _product(x: T, factor: float) -> tuple[T, T]:
     return product, builder.add(error, builder.mul(rest, like(lower, x)))
 
 
-#: Functions whose operands are made floats first.
+#: Functions whose operands are converted to floats first.
 MATH: Final[dict[Any, Row]] = {
     math.sqrt: of_one(_op("sqrt"), _is("LT", 0.0)), math.exp: of_one(_op("exponential"), _too_large, OverflowError), math.log: _logarithm(_op("log")),
     math.sin: of_one(_op("sine"), is_infinite), math.cos: of_one(_op("cosine"), is_infinite), math.tan: of_one(_op("tan"), is_infinite),
@@ -249,5 +250,5 @@ MATH: Final[dict[Any, Row]] = {
 
 ROWS: Final[dict[Any, Row]] = {**MATH, math.frexp: _frexp, math.ldexp: _ldexp, math.nextafter: _nextafter}
 
-#: Tried after the rows for the same callables in ``python``.
+#: Tried after the rows for the same callables in ``python_numbers``.
 LATER: Final[dict[Any, Row]] = {builtins.round: _round_to}

@@ -1,4 +1,4 @@
-"""Attributes and methods of Python's numbers, ``z.real``, ``x.is_integer()``; and ``round`` of a NumPy scalar."""
+"""Attributes and methods of Python's numbers, such as ``z.real`` and ``x.is_integer()``; and ``round`` of a NumPy scalar."""
 
 import builtins
 import operator
@@ -16,7 +16,7 @@ from hovis_xla.ops.scalar.python_numbers import L, Row, class_of, number, positi
 
 
 def _attribute(low: L, x: Operand, name: Operand) -> Operand | None:
-    """``z.real``, and methods, which wait for their call."""
+    """Lower ``z.real`` and other attributes; a method becomes a `Bound` until it is called."""
     cls = class_of(x)
     if cls is None or not isinstance(name, Known):
         return Known(x.value.__name__) if isinstance(x, Known) and is_a(x.value, type) and isinstance(name, Known) and name.value == "__name__" else None
@@ -40,7 +40,7 @@ def _conjugate(low: L, x: Operand) -> Operand | None:
 
 
 def _round(low: L, x: Operand, digits: Operand = NONE) -> Operand | None:
-    """``round`` of a NumPy scalar: an int, or one of its own kind."""
+    """Lower ``round`` of a NumPy scalar: an int, or with digits a scalar of the same kind."""
     if not isinstance(x, Val) or x.num.kind != SCALAR or x.num.dtype.kind not in "fiu" or not isinstance(digits, Known):
         return None
     if digits.value is None and x.num.dtype.kind != "f":

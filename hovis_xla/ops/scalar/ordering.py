@@ -1,4 +1,4 @@
-"""Tuples and lists that are held against one another, and what is put in order by keys."""
+"""Comparisons of tuples and lists, and sorting by keys."""
 
 import builtins
 import operator
@@ -16,7 +16,7 @@ from hovis_xla.ops.scalar import arithmetic
 from hovis_xla.ops.scalar.python_numbers import L, Row
 from hovis_xla.ops.scalar.sequences import COMPARED, parts_of
 
-#: Of so many items the order is found.
+#: Maximum number of items that are sorted by keys.
 MOST: Final = 1024
 
 
@@ -30,7 +30,9 @@ def _kind(x: Operand) -> Any:
 
 
 def _ordered(fn: Callable[[Any, Any], Any]) -> Row:
-    """``a < b``: the first items that differ decide, with what they give, which may be NumPy's; if none do, the lengths."""
+    """Make the lowering of ``a < b``: the result is that of the first items that differ (which may be NumPy's); if none differ, that of the
+    lengths.
+    """
 
     def row(low: L, a: Operand, b: Operand) -> Operand | None:
         xs, ys = parts_of(low, a), parts_of(low, b)
@@ -39,7 +41,7 @@ def _ordered(fn: Callable[[Any, Any], Any]) -> Row:
         found: Operand = Known(fn(len(xs), len(ys)))
         for x, y in reversed(list(zip(xs, ys, strict=False))):
             if same_slot(x, y):
-                continue  # one object
+                continue  # the same object
             _no_two_nans(low, x, y)
             equal = low.condition(low.call(operator.eq, [x, y], {}))
             if equal is not True:
@@ -51,7 +53,7 @@ def _ordered(fn: Callable[[Any, Any], Any]) -> Row:
 
 
 def _no_two_nans(low: L, x: Operand, y: Operand) -> None:
-    """Two that are nan are not equal, but they may be one object."""
+    """Bail out if both are NaN: they are not equal, but may be one object."""
     if all(num is not None and num.dtype.kind in "fc" and not num.shape for num in map(num_of, (x, y))):
         low.bail_if(and_(*(builder.is_nan(tensor(low.val(v))) for v in (x, y))))
 
@@ -60,7 +62,7 @@ def _no_two_nans(low: L, x: Operand, y: Operand) -> None:
 
 
 def before(down: bool) -> Callable[..., T]:
-    """Do some columns of a row come before those of another? (They are given in pairs.)"""
+    """Make a comparison of two rows by some columns, which are given in pairs: does the first row come before the second?"""
     first = "GT" if down else "LT"
 
     def less(*pairs: T) -> T:
@@ -95,7 +97,7 @@ def _number(x: Operand) -> Num | None:
 
 
 def _columns(low: L, xs: Sequence[Operand]) -> list[T] | None:
-    """Numbers of one kind, or tuples of such, as arrays."""
+    """Return numbers of one kind as an array, tuples of such numbers as one array per element; None for any other items."""
     parts = [parts_of(low, x) if _kind(x) is tuple else None for x in xs]
     if parts[0] is not None:
         if any(p is None or len(p) != len(parts[0]) for p in parts):
@@ -116,7 +118,7 @@ def _column(low: L, xs: Sequence[Operand]) -> T:
 
 
 def _taken(low: L, xs: Sequence[Operand], order: T) -> list[Operand] | None:
-    """The items at places, one by one: numbers of one kind, or tuples of such."""
+    """Return the items at these positions, one by one: numbers of one kind, or tuples of such; None for any other items."""
     nums = {_number(x) for x in xs}
     num = nums.pop()
     if not nums and num is not None:

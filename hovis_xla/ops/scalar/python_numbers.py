@@ -1,7 +1,7 @@
-"""Python's own numbers: ``int`` as 64 bits that give up when they are not enough, ``float``, ``bool``, ``complex``.
+"""Python's own numbers: ``int`` as an i64 that bails out on overflow, ``float``, ``bool``, ``complex``.
 
-Where Python raises (a division by zero, ``math.sqrt(-1)``, a shift by a negative count) the program gives up as well:
-the residual Python then raises, in the right place and with the right words.
+Where Python raises (a division by zero, ``math.sqrt(-1)``, a shift by a negative count) the program bails out:
+the residual Python then raises, in the right place and with the right message.
 """
 
 import builtins
@@ -20,37 +20,37 @@ from hovis_xla.emit.builder import T, and_, compare, like, not_, or_, select, xo
 from hovis_xla.emit.values import CARRIERS, COMPLEX, COMPLEX128, FLOAT, FLOAT64, INT, INT64, PYTHON, TRUTH, Known, Operand, Struct, Val
 from hovis_xla.ops.scalar import arithmetic, complex_functions
 
-#: A Lowering; rows get it first.
+#: A Lowering: the first argument of rows.
 L = Any
 Row = Callable[..., "Operand | None"]
 
 _TOWER: Final = [bool, int, float, complex]
-#: Products of doubles at or above this may be past 64 bits.
+#: Integer products whose value as a double is at or above this may exceed 64 bits.
 _PRODUCT_LIMIT: Final = 9.2233720368547e18
 #: Integers up to this are exact as doubles.
 EXACT: Final = 2**53
 
 
 def class_of(x: Operand) -> type | None:
-    """bool, int, float or complex, if x is a Python number."""
+    """Return bool, int, float or complex if x is a Python number, otherwise None."""
     if isinstance(x, Val):
         return x.num.python if x.num.kind == PYTHON else None
     return type(x.value) if isinstance(x, Known) and type(x.value) in CARRIERS else None
 
 
 def common(*xs: Operand) -> type | None:
-    """The class that arithmetic on these is done in."""
+    """Return the class in which Python does arithmetic on these operands, or None if one is not a Python number."""
     classes = [class_of(x) for x in xs]
     return None if None in classes else max(classes, key=_TOWER.index)  # type: ignore[arg-type]
 
 
 def as_class(low: L, x: Operand, cls: type) -> T:
-    """x converted as Python's arithmetic does it."""
+    """Return x converted as in Python's arithmetic."""
     return builder.convert(tensor(low.val(x)), CARRIERS[cls])
 
 
 def known(x: Operand) -> Any:
-    """The value of a known number; None if it is not known."""
+    """Return the value of a known operand, or None if it is not known."""
     return x.value if isinstance(x, Known) else None
 
 
@@ -124,7 +124,7 @@ def truediv(low: L, a: Operand, b: Operand) -> Operand | None:
     cls, x, y = found
     _nonzero(low, b, y)
     if cls is int:
-        # correctly rounded only if both are exact as floats
+        # the quotient is correctly rounded only if both are exact as floats
         for operand, t in ((a, x), (b, y)):
             if not is_within(low, operand, -EXACT, EXACT):
                 low.bail_if(or_(compare("GT", t, like(EXACT, t)), compare("LT", t, like(-EXACT, t))))
@@ -133,14 +133,14 @@ def truediv(low: L, a: Operand, b: Operand) -> Operand | None:
 
 
 def _nonzero(low: L, operand: Operand, t: T) -> None:
-    """Give up on a zero divisor."""
+    """Raise a ZeroDivisionError if the divisor is zero."""
     bounds = low.interval(operand)
     if not known(operand) and (bounds is None or bounds[0] <= 0 <= bounds[1]):
         low.raise_if(arithmetic.is_zero(t), ZeroDivisionError)
 
 
 def is_within(low: L, operand: Operand, least: int, greatest: int) -> bool:
-    """Is an integer certainly between these?"""
+    """Is an integer certainly between least and greatest?"""
     bounds = low.interval(operand)
     return bounds is not None and bool(least <= bounds[0] and bounds[1] <= greatest)
 
@@ -155,7 +155,7 @@ def _divmod(low: L, a: Operand, b: Operand, want: str) -> "tuple[Operand, ...] |
         return tuple(map(number, arithmetic.float_divmod(x, y)))
     n = known(b)
     if not n and not (is_within(low, b, 1, 2**63) or is_within(low, b, -(2**63), -1)):
-        # XLA itself divides what turns out to be constant, and dies of a zero
+        # XLA's constant folding crashes on a division by zero
         y = select(arithmetic.is_zero(y), like(1, y), y)
     fits = is_within(low, a, 1 - 2**63, 2**63) or is_within(low, b, 0, 2**63) or is_within(low, b, -(2**63), -2)
     if want != "mod" and not fits and (n is None or n == -1):
@@ -186,7 +186,7 @@ def power(low: L, a: Operand, b: Operand) -> Operand | None:
     cls, n = common(a, b), known(b)
     if cls in (bool, int):
         if n is None or n > 64:
-            return None  # an Int or a Float, by the sign of the exponent
+            return None  # the result is an int or a float, by the sign of the exponent
         if n >= 0:
             return _int_power(low, a, int(n))
     if cls is complex or cls is None:
@@ -332,7 +332,7 @@ def before_(low: L, bound: Operand, distance: Operand) -> Operand | None:
 
 
 def position(low: L, a: Operand) -> T:
-    """A number that says where, as an i64: Python knows what comes of one beyond that."""
+    """Return an integer that is a position as an i64; bail out for a number beyond that, which Python handles."""
     x = tensor(low.val(a))
     place = builder.convert(x, INT64)
     if x.dtype == np.uint64 and not x.shape:

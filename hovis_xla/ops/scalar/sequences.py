@@ -1,4 +1,4 @@
-"""Tuples, lists and dicts of known length, asked with what is not known: an index, a member, an order.  Rows of arrays."""
+"""Tuples, lists and dicts of known length with an unknown operand: an index, a member, an order. Also rows of arrays."""
 
 import builtins
 import math
@@ -37,19 +37,19 @@ from hovis_xla.emit.values import (
 from hovis_xla.ops.scalar import arithmetic
 from hovis_xla.ops.scalar.python_numbers import L, Row, class_of, number
 
-#: Longer ones are not taken apart.
+#: Longer sequences are not split into items.
 MOST: Final = 4096
-#: As many comparisons are written out.
+#: Maximum number of comparisons that are unrolled.
 COMPARED: Final = 64
 
-#: Of so few numbers one is selected, which stays within a native loop; of more it is read from an array of them.
+#: An item of up to this many numbers is found by selects, which stay within a native loop; of more, by a load from an array.
 SELECTED: Final = 8
 
 SEQUENCES: Final = (operations.make_tuple, operations.make_list)
 
 
 def _range(low: L, *ends: Operand) -> Operand | None:
-    """A range that is given to somebody: of a length that has to be known."""
+    """Lower ``range`` as an object, whose length has to be known."""
     if any(class_of(x) not in (int, bool) for x in ends):
         return None
     if not all(isinstance(x, Known) for x in ends):
@@ -61,7 +61,7 @@ def _range(low: L, *ends: Operand) -> Operand | None:
 
 
 def with_ranges(x: Operand) -> Operand:
-    """Lists in the place of ranges, as NumPy takes them: number by number (one may be too large for the array that it is put into)."""
+    """Replace ranges by lists, which NumPy converts number by number (one may be too large for the array)."""
     if isinstance(x, Struct) and x.callee in SEQUENCES:
         parts = tuple(map(with_ranges, x.parts))
         return x if all(a is b for a, b in zip(parts, x.parts, strict=True)) else Struct(x.callee, parts, x.op)
@@ -73,7 +73,7 @@ def with_ranges(x: Operand) -> Operand:
 
 
 def same_items(items: Any, before: Any) -> bool:
-    """Does a list or dict that the program knows hold the very objects that it held?"""
+    """Does a list or dict that the program knows hold the same objects as before?"""
     now = (*items.items(),) if type(items) is dict else items
     if type(items) is dict:
         return len(now) == len(before) and all(a[0] is b[0] and a[1] is b[1] for a, b in zip(now, before, strict=True))
@@ -81,7 +81,9 @@ def same_items(items: Any, before: Any) -> bool:
 
 
 def parts_of(low: L, x: Operand) -> list[Operand] | None:
-    """The items of a tuple or list of known length; of a list from outside: as it is now, which is checked at every call."""
+    """Return the items of a tuple or list of known length, or None. A list from outside gives its present items, which are checked at every
+    call.
+    """
     if isinstance(x, Struct) and x.callee in SEQUENCES:
         return list(x.parts)
     if not isinstance(x, Known) or type(x.value) not in (tuple, list) or len(x.value) > MOST:
@@ -123,7 +125,7 @@ def is_index(x: Operand) -> bool:
 
 
 def pick(low: L, items: Sequence[Operand], at: T) -> Operand:
-    """The item at an index that is in range: out of a table, part by part, or one of several."""
+    """Return the item at an index that is in range: from a table, element by element of a tuple, or as a `OneOf`."""
     if all(same_slot(i, items[0]) for i in items):
         return items[0]
     nums = [_num(i) for i in items]
@@ -177,17 +179,17 @@ def _from_table(low: L, items: Sequence[Operand], at: T, num: Num) -> Val:
 
 
 def _get(low: L, entries: Operand, key: Operand, default: Operand = Known(None)) -> Operand | None:  # noqa: B008
-    """``entries.get(key, default)``."""
+    """Lower ``entries.get(key, default)``."""
     return _entry(low, entries.value, key, default) if isinstance(entries, Known) and type(entries.value) is dict else None
 
 
 def _entry(low: L, entries: dict[Any, Any], key: Operand, default: Operand | None = None) -> Operand | None:
-    """``entries[key]`` of a dict from outside; without default it has to be there."""
+    """Lower ``entries[key]`` of a dict from outside; without a default, a missing key raises a KeyError."""
     if not 0 < len(entries) <= COMPARED or (class_of(key) is None and not isinstance(key, Known)):
         return None
     low.environment.append((same_items, (entries, tuple(entries.items())), True))
     if isinstance(key, Known):
-        # no hash of the user's is called while compiling
+        # user-defined __hash__ methods are not called while compiling
         quiet = is_immutable(key.value) or type(key.value).__hash__ is object.__hash__  # type: ignore[comparison-overlap]
         return (Known(entries[key.value]) if key.value in entries else default) if quiet else None
     if not all(type(k) in (int, bool, float, str, type(None)) for k in entries):
@@ -247,7 +249,7 @@ def _in_range(low: L, values: range, x: Operand) -> Operand | None:
 
 
 def _sorted(low: L, a: Operand, reverse: Operand = Known(False)) -> Operand | None:  # noqa: B008
-    """``sorted`` of numbers of one class."""
+    """Lower ``sorted`` of numbers of one class."""
     items = parts_of(low, a)
     if isinstance(a, Val) and a.num.kind == ARRAY and len(a.num.shape) == 1 and a.num.shape[0] <= COMPARED:
         items = [low.call(operator.getitem, [a, Known(k)], {}) for k in range(a.num.shape[0])]
@@ -266,7 +268,7 @@ def _sorted(low: L, a: Operand, reverse: Operand = Known(False)) -> Operand | No
 
 
 def _extreme(fn: Callable[..., Any], before: Callable[..., Any]) -> Row:
-    """``min(a, b, …)`` of numbers of any classes; ``min(array)``."""
+    """Make the lowering of ``min(a, b, …)`` of numbers of any classes, and of ``min(array)``."""
 
     def row(low: L, *xs: Operand) -> Operand | None:
         if len(xs) == 1:
@@ -281,7 +283,7 @@ def _extreme(fn: Callable[..., Any], before: Callable[..., Any]) -> Row:
 
 
 def _extreme_of_array(low: L, a: Operand, fn: Callable[..., Any]) -> Operand | None:
-    """The first one that no later one beats: one that is not a number beats nothing, and is not beaten where it comes first."""
+    """Return the first element that no later one beats. A NaN beats nothing, and nothing beats it if it comes first."""
     if not isinstance(a, Val) or len(a.num.shape) != 1 or a.num.shape[0] == 0 or a.num.dtype.kind == "c":
         items = parts_of(low, a)
         return low.call(fn, items, {}) if items is not None and 1 < len(items) <= COMPARED else None
@@ -296,7 +298,7 @@ def _extreme_of_array(low: L, a: Operand, fn: Callable[..., Any]) -> Operand | N
 
 
 def _sum(low: L, a: Operand, start: Operand = Known(0)) -> Operand | None:  # noqa: B008
-    """``sum`` of the rows of an array."""
+    """Lower ``sum`` of the rows of an array."""
     if not isinstance(a, Val) or a.num.kind != ARRAY or not a.num.shape:
         return None
     if a.num.shape[0] == 0:
@@ -318,11 +320,11 @@ def _all_or_any(fn: Callable[..., Any]) -> Row:
     return row
 
 
-# ------------------------------------------------------------------------------------------------- containers of the result
+# ------------------------------------------------------------------------------------------------- containers
 
 
 def _new_tuple(low: L, cls: Operand, items: Operand) -> Operand | None:
-    """``tuple.__new__(P, items)``: how a named tuple is made."""
+    """Lower ``tuple.__new__(P, items)``, which makes a named tuple."""
     if not isinstance(cls, Known) or not isinstance(items, Struct) or items.callee is not operations.make_tuple:
         return None
     fields = getattr(cls.value, "_fields", None)
@@ -330,7 +332,7 @@ def _new_tuple(low: L, cls: Operand, items: Operand) -> Operand | None:
 
 
 def _stored(low: L, cls: Operand, state: Operand, whole: Operand) -> Operand | None:
-    """``make_stored(cls, (), tuple)``: an instance of a subclass of tuple."""
+    """Lower ``make_stored(cls, (), tuple)``, which makes an instance of a subclass of tuple."""
     return _new_tuple(low, cls, whole) or Struct(operations.make_stored, (cls, state, whole), object())
 
 

@@ -1,1 +1,1 @@
-"""The order of blocks, their jumps, the moves on edges, and the handlers of exceptions."""
+"""The order of blocks, their jumps, the moves on edges, and the exception handlers."""

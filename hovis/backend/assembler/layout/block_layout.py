@@ -1,4 +1,4 @@
-"""The stack code of the blocks in a row, with the jumps between them, the moves on edges, and the handlers."""
+"""Emission of the stack code of all blocks in order, with the jumps between them, the moves on edges, and the handlers."""
 
 
 from hovis.backend.assembler.encode import (
@@ -32,7 +32,7 @@ from hovis.lattice import Const
 
 
 class Emitter:
-    """Puts the stack code of the blocks in a row."""
+    """Emits the stack code of the blocks, one after another."""
 
     def __init__(self, flow: Flow, linear: Linear, code: dict[Block, list[Item]], slots: Slots, marks: Marks, carried: dict[Block, set[Block]]) -> None:
         self.flow, self.linear, self.code, self.slots, self.marks = flow, linear, code, slots, marks
@@ -40,7 +40,7 @@ class Emitter:
         self.pool = linear.pool
         self.asm = Assembly()
         self.of = slots.of
-        #: what takes a value from the stack that the block before has left there
+        #: by each block that leaves a value on the stack, the successors that take it from there
         self.carried = carried
         self.takers = {taker for takers in carried.values() for taker in takers}
         self.labels = {block: Label() for block in flow.order}
@@ -51,21 +51,21 @@ class Emitter:
         self.handlers = 0
         self._pads: dict[object, Region] = {}
         polls = Polls(flow)
-        #: the ways back of loops on which exceptions of signal handlers are caught: by the head the blocks they begin in, and where they come in
+        #: the back edges on which exceptions of signal handlers are caught: latches by loop header; ``landings``: entry point and region by latch
         self.returning = polls.returning
         self.landings: dict[Block, tuple[Label, Region]] = {}
-        #: other jumps back, of loops where somebody looks for signals in each round: from which block to which; and the block that is written
+        #: other back edges (source, target), of loops that check for signals elsewhere in each iteration; ``current``: the block being emitted
         self.quiet = polls.quiet
         self.current: Block | None = None
-        #: looks that have been written, with where they go on if something has changed, and what they ask has not
+        #: looks emitted so far whose full tests are not: look, label to continue at if something has changed, is that jump quiet, open handlers
         self.asked: list[tuple[Look, Label, bool, int]] = []
 
     def run(self) -> None:
-        """The whole function."""
+        """Emit the whole function."""
         asm, order = self.asm, self.flow.order
         self.linear.items = []
         for block in order:
-            # what edges load needs its cells now: their number comes first in the code
+            # constants that edges load need their cells now, because COPY_FREE_VARS, which takes the number of cells, comes first in the code
             for edge in self.flow.leaving(block):
                 for _, value in self.flow.moves(edge):
                     if isinstance(value, Const):
@@ -97,14 +97,14 @@ class Emitter:
     # --------------------------------------------------------------------------------------------- blocks
 
     def block(self, block: Block, following: Block | None) -> bool:
-        """One block; does it fall through into the one that follows?"""
+        """Emit one block; return whether it falls through into following."""
         asm = self.asm
         self.current = block
         asm.bind(self.labels[block])
         self.handlers = self.flow.handlers[block]
         asm.depth = self.handlers + (block in self.takers)
         asm.region = self.unwinding.region(self.handlers)
-        # loads in front belong to the first op
+        # loads at the start of the block get the location of its first op
         asm.place = next((item[1] for item in self.code[block] if item[0] == AT), None)
         pad = Label()
         last, tail = self.slots.last[block], self.linear.tails.get(block, 1 << 60)
@@ -115,7 +115,7 @@ class Emitter:
             if kind == DO:
                 do(item[1], item[2], item[3])
             elif kind == LOAD:
-                # among a Jump's arguments, what a param of the target holds already stays where it is
+                # a local that a param of the Jump's target overwrites needs no clearing after the last load among the Jump's arguments
                 load(item[1], k in last and k < tail and (k < arguments or self.of[item[1]] not in stored))
             elif kind == CELL:
                 deref(item[1], item[2], item[3])
@@ -144,13 +144,13 @@ class Emitter:
         return self._terminator(block, following, pad)
 
     def _overwritten(self, block: Block) -> set[int]:
-        """The locals that hold the target's params behind a closing Jump."""
+        """Return the locals that a closing Jump overwrites: those of its target's params."""
         if not isinstance(block.terminator, Jump):
             return set()
         return {self.of[param] for param, _ in self.flow.moves(block.terminator.edge)}
 
     def _move(self, value: Operand, param: Param, last: bool, stored: set[int]) -> None:
-        """A load for a Jump's edge."""
+        """Emit the load of one move on a Jump's edge."""
         if isinstance(value, Const):
             self.moves.constant(value.value)
         elif self.of[value] != self.of[param]:
@@ -185,7 +185,7 @@ class Emitter:
         return self._branch(block, terminator, following)
 
     def _go(self, target: Block, following: Block | None) -> bool:
-        """Go on at target; True if nothing is needed for that."""
+        """Continue at target; return True if it follows, and no jump is needed."""
         if target is following:
             return True
         self.asm.jump(self.labels[target], (self.current, target) in self.quiet)
@@ -207,10 +207,10 @@ class Emitter:
         return self._go(invoke.ok.block, following)
 
     def _write_ways_back(self, head: Block, falling: bool) -> None:
-        """Where the ways back of a loop come in that are covered by handlers; what they bring is put in place here, behind the jump.
+        """Emit the entry points for back edges of a loop that are covered by handlers; their moves are emitted here, after the jump.
 
-        CPython before 3.13 looks for signals when it has jumped, and takes the handler of the unit in front: that is covered,
-        and has no other purpose.
+        CPython before 3.13 checks for signals after the jump, and looks up the handler by the code unit before the jump's target: the NOP there
+        is covered and has no other purpose.
         """
         asm, latches = self.asm, self.returning[head]
         handlers = self.flow.handlers[head]
@@ -237,12 +237,14 @@ class Emitter:
         return latch.terminator.ok
 
     def _live_behind(self, latch: Block) -> set[Value]:
-        """What is in the locals where the block has jumped back."""
+        """Return the values that are in locals after latch has jumped back."""
         assert isinstance(latch.terminator, Invoke)
         return self.slots.live_out[latch] - {latch.terminator.op}
 
     def _poll(self, block: Block, invoke: Invoke, following: Block | None) -> bool:
-        """The jump back of a loop on which exceptions of signal handlers are caught; on a way that leads on, one that jumps back for that alone."""
+        """Emit the back edge of a loop on which exceptions of signal handlers are caught; for a poll on a forward path, emit a backward jump for
+        this purpose alone.
+        """
         asm, over = self.asm, Label()
         found = self.landings.get(block)
         if found is None:
@@ -290,11 +292,11 @@ class Emitter:
         if carried is not None and fallen.block not in carried:
             self.asm.do(POP_TOP, 0, -1)
         self.moves.write(self.moves.plan(fallen, live, None), None)
-        # a stub for the next block stands right before it: step over
+        # a stub for the next block is emitted right before that block: jump over it
         return self._go(fallen.block, None if apart and jumped.block is following else following)
 
     def _look(self, block: Block, branch: Branch, following: Block | None) -> bool:
-        """The tests are behind us, and hold."""
+        """Emit the branch on a look at the environment; its tests are emitted already, and control arrives here if they hold."""
         look, live = self.linear.looks[block], self.slots.live_out[block]
         changed, quiet = self.labels[branch.false.block], (block, branch.false.block) in self.quiet
         apart = bool(self.moves.plan(branch.false, live, None))
@@ -307,7 +309,7 @@ class Emitter:
         return self._go(branch.true.block, None if apart and branch.false.block is following else following)
 
     def _write_asked(self) -> None:
-        """What is asked where a look has found a change: whether it is none after all."""
+        """Emit the full tests for looks whose quick tests found a change: control returns to ``held`` if nothing has changed after all."""
         asm, place = self.asm, self.asm.place
         for look, changed, quiet, handlers in self.asked:
             asm.region, asm.place, asm.depth = self.unwinding.region(handlers), look.place, handlers
@@ -326,11 +328,11 @@ class Emitter:
         asm.place = place
 
     def within(self, raised: Label | None) -> None:
-        """From here on an exception goes to a label, with nothing beneath it (None: where it goes otherwise)."""
+        """From here on, send exceptions to the label raised, with no operand beneath them (None: to the usual place)."""
         self.asm.region = self.unwinding.region(self.handlers) if raised is None else Region(raised, self.handlers)
 
     def _step(self, block: Block, branch: Branch, following: Block | None) -> bool:
-        """FOR_ITER, the iterator on top: the item stays, the iterator goes."""
+        """Emit a FOR_ITER on the iterator on top of the stack: the item is kept, the iterator is popped."""
         asm, item = self.asm, block.ops[-2]
         more, done = (branch.true, branch.false) if self.linear.more_edge(branch) else (branch.false, branch.true)
         exhausted = Label()
@@ -354,10 +356,11 @@ class Emitter:
     # --------------------------------------------------------------------------------------------- exceptions
 
     def _covering(self, op: Op) -> Region:
-        """Where an exception out of op goes, which is covered in the midst of its block; from the same locals the same way.
+        """Return the region for exceptions of op, a covered call in the middle of its block; ops with the same edge and the same live locals
+        share one.
 
-        But a way back of a loop is one of its own, with a jump back: where an exception is all that leads there, nobody would look for signals,
-        nor let other threads run.
+        But a region whose handler is a loop header that was emitted before is kept apart, with a backward jump of its own: a loop that
+        continues by exceptions alone would otherwise never check for signals, nor let other threads run.
         """
         edge, live = self.flow.covered[op], frozenset(self.slots.raising[op])
         caught = [param for param, value in zip(edge.block.params, edge.args, strict=True) if value is CAUGHT]
@@ -371,5 +374,5 @@ class Emitter:
         return found
 
     def mend(self) -> None:
-        """Repair the traceback of the exception on top of the stack."""
+        """Emit the repair of the traceback of the exception on top of the stack."""
         self.unwinding.mend()

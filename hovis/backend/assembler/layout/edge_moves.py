@@ -1,4 +1,4 @@
-"""Moves between locals: what an edge loads, stores and clears, and which loads leave nothing behind."""
+"""Moves between locals: the loads, stores and clears on an edge, and the loads that clear their local."""
 
 from hovis.backend.assembler.encode import COPY, DELETE_FAST, LOAD_FAST, POP_TOP, STORE_FAST, TAKE_FAST, Assembly
 from hovis.backend.assembler.liveness import Flow, may_finalize
@@ -10,7 +10,9 @@ from hovis.lattice import Const
 
 
 class Plan:
-    """What happens on an edge: loads (and which of them take), stores in reverse, locals to clear."""
+    """The actions on an edge: moves, the indices of those that clear the local they load (``takes``), and locals to clear. Stores are in reverse
+    order.
+    """
 
     __slots__ = ("clears", "moves", "takes")
 
@@ -22,16 +24,16 @@ class Plan:
 
 
 class Moves:
-    """Writes loads, and what happens on edges."""
+    """Emits loads, and the actions on edges."""
 
     def __init__(self, asm: Assembly, flow: Flow, linear: Linear, slots: Slots) -> None:
         self.asm, self.flow, self.linear, self.slots = asm, flow, linear, slots
         self.of = slots.of
-        #: is a value's local to be cleared where it dies?
+        #: does the local of a value have to be cleared where the value dies?
         self.clears: dict[Value, bool] = {}
 
     def load(self, value: Operand, takes: bool) -> None:
-        """A local onto the stack; takes: and nothing stays behind."""
+        """Emit the load of a local; takes: also clear it, if the time of its release matters."""
         local = self.of[value]
         if not takes or not self.matters(value):
             self.asm.do(LOAD_FAST, local, 1)
@@ -42,7 +44,7 @@ class Moves:
             self.asm.do(DELETE_FAST, local)
 
     def matters(self, value: Operand) -> bool:
-        """Is it to be cleared where it dies?"""
+        """Does the local of value have to be cleared where value dies?"""
         assert isinstance(value, Param | Op)
         found = self.clears.get(value)
         if found is None:
@@ -50,7 +52,7 @@ class Moves:
         return found
 
     def constant(self, value: object) -> None:
-        """Load a known value."""
+        """Emit the load of a known value."""
         items: list[Item] = []
         self.linear.items = items
         self.linear.constant(value)
@@ -61,7 +63,7 @@ class Moves:
                 self.asm.deref(opcode, arg, effect)
 
     def plan(self, edge: Edge, live: set[Value], top: Operand | None) -> Plan:
-        """What has to be done on edge if these are live before it, and top is on the stack."""
+        """Plan the actions on edge, where the values in live are live before it, and top is on the stack."""
         of = self.of
         moves, kept = [], set()
         for param, value in self.flow.moves(edge):
@@ -82,7 +84,7 @@ class Moves:
         return Plan(moves, takes, self.slots.in_turn(dying.values()))
 
     def write(self, plan: Plan, top: Operand | None) -> None:
-        """Parallel moves, by way of the stack; top is there already."""
+        """Emit parallel moves by way of the stack; top is there already."""
         asm = self.asm
         for local in plan.clears:
             asm.do(DELETE_FAST, local)

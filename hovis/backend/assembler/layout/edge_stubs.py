@@ -1,4 +1,4 @@
-"""Code on edges that stands apart from both its blocks, each near to where it leads."""
+"""Code on edges that is emitted apart from both blocks, close to its target."""
 
 from collections.abc import Set
 
@@ -9,7 +9,7 @@ from hovis.ir.model import Block, Caught, Edge, Operand, Value
 
 
 class Stub:
-    """Code on an edge that stands apart from both its blocks."""
+    """Code on an edge that is emitted apart from both of its blocks."""
 
     __slots__ = ("carries", "edge", "handlers", "label", "live", "mend", "prefix", "quiet", "top")
 
@@ -17,24 +17,24 @@ class Stub:
         self, label: Label, edge: Edge, live: set[Value], handlers: int, top: Operand | None = None, mend: bool = False, prefix: str = "", carries: bool = False
     ) -> None:
         self.label, self.edge, self.live, self.handlers = label, edge, live, handlers
-        #: is it a way back on which nobody looks for signals?
+        #: is it a back edge on which no check for signals is made?
         self.quiet = False
         self.top, self.mend, self.prefix, self.carries = top, mend, prefix, carries
 
 
 class Stubs:
-    """The stubs that have not been written yet, by the block that they lead to."""
+    """The stubs that have not been emitted yet, by target block."""
 
     def __init__(self, asm: Assembly, moves: Moves, unwinding: Unwinding, labels: dict[Block, Label], takers: Set[Block]) -> None:
         self.asm, self.moves, self.unwinding, self.labels, self.takers = asm, moves, unwinding, labels, takers
         self.waiting: dict[Block, list[Stub]] = {}
 
     def add(self, stub: Stub) -> None:
-        """To be written later."""
+        """Add a stub to be emitted later."""
         self.waiting.setdefault(stub.edge.block, []).append(stub)
 
     def write(self, block: Block, falls: bool) -> None:
-        """The stubs that lead to block; falls: the last one does so by standing right before it."""
+        """Emit the stubs that lead to block; falls: the last one stands right before it and falls through."""
         stubs = self.waiting.pop(block, [])
         for k, stub in enumerate(stubs):
             self._write_stub(stub)
@@ -42,7 +42,7 @@ class Stubs:
                 self.asm.jump(self.labels[block], stub.quiet)
 
     def write_detours(self, following: Block) -> None:
-        """The stubs on the ways back that nothing raised leads to: near to where they begin, so that jumps are short."""
+        """Emit the stubs on back edges (except those to following) that no exception leads to: close to their source, to keep jumps short."""
         for block, stubs in list(self.waiting.items()):
             if block is not following and self.labels[block].at >= 0:
                 found = [stub for stub in stubs if not isinstance(stub.top, Caught)]
@@ -61,7 +61,7 @@ class Stubs:
         if stub.carries and stub.edge.block not in self.takers:
             asm.do(POP_TOP, 0, -1)
         if stub.prefix in OP:
-            # skipped by FOR_ITER, but for a generator that returns
+            # FOR_ITER skips this instruction, except when the iterator is a generator that returns
             asm.do(OP[stub.prefix])
             if END_FOR_POPS_ONE:
                 asm.do(POP_TOP)

@@ -1,4 +1,4 @@
-"""Which jumps back of loops are covered by handlers, as signals are looked for there, and which do not look."""
+"""Which back edges of loops are covered by handlers, because they check for signals, and which do not check."""
 
 from hovis.backend.assembler.liveness import Flow
 from hovis.ir.model import Block, Invoke
@@ -6,13 +6,13 @@ from hovis.ir.operations import poll
 
 
 class Polls:
-    """Where signals are looked for, and where it is left: a jump back is covered by handlers, or does not look."""
+    """The back edges that are covered by handlers (``returning``), and the jumps that do not check for signals (``quiet``)."""
 
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
-        #: the ways back of loops on which exceptions of signal handlers are caught, by the head
+        #: by loop header, the latches whose back edges catch exceptions of signal handlers
         self.returning: dict[Block, list[Block]] = {}
-        #: other jumps back, of loops where somebody looks for signals in each round: from which block to which
+        #: (source, target) of other back edges, in loops that check for signals elsewhere in each iteration
         self.quiet: set[tuple[Block, Block]] = set()
         polls = [block for block in flow.order if isinstance(block.terminator, Invoke) and block.terminator.op.callee is poll]
         for block in polls:
@@ -24,12 +24,12 @@ class Polls:
         apart = set(polls)
         for block in flow.order if polls or flow.catches else ():
             for edge in flow.leaving(block) if block not in apart else ():
-                # a way on may be written as a jump back, too: what the original does not jump back for, no signal interrupts
+                # a forward edge may be laid out as a backward jump: where the original does not jump backward, it does not check for signals
                 if flow.index[edge.block] > flow.index[block] or not self._leads(edge.block, block, apart):
                     self.quiet.add((block, edge.block))
 
     def _leads(self, first: Block, to: Block, apart: set[Block]) -> bool:
-        """Does a way lead from one block to another that goes through none of those apart?"""
+        """Is the block ``to`` reachable from the block ``first`` without passing through a block in ``apart``?"""
         seen, todo = {first}, [first]
         while todo:
             block = todo.pop()

@@ -1,4 +1,4 @@
-"""What an exception does that nobody in the function catches: the handlers that put things in order and let it go on."""
+"""Unwinding of exceptions that nothing in the function catches: handlers that clean up and reraise."""
 
 from hovis.backend.assembler.encode import (
     COPY,
@@ -20,7 +20,7 @@ from hovis.backend.tracebacks import Tracebacks
 
 
 class Unwinding:
-    """The regions of code that no handler of the function's own covers, by the number of exceptions that are being handled."""
+    """The regions of code that no handler of the function itself covers, by the number of exceptions that are being handled."""
 
     def __init__(self, asm: Assembly, moves: Moves, is_generator: bool, mending: Tracebacks | None) -> None:
         self.asm, self.moves, self.is_generator, self.mending = asm, moves, is_generator, mending
@@ -28,7 +28,7 @@ class Unwinding:
         self.regions: list[Region] = []
 
     def region(self, handlers: int) -> Region | None:
-        """What an exception that nobody catches does under so many open handlers."""
+        """Return the region for uncaught exceptions where this many handlers are open, or None if nothing has to be cleaned up."""
         if not handlers and self.mending is None and not self.slots.ending and not (self.is_generator and STOPITERATION_ERROR):
             return None
         while len(self.regions) <= handlers:
@@ -36,7 +36,7 @@ class Unwinding:
         return self.regions[handlers]
 
     def mend(self) -> None:
-        """Repair the traceback of the exception on top of the stack."""
+        """Emit the repair of the traceback of the exception on top of the stack."""
         if self.mending is None:
             return
         asm = self.asm
@@ -52,7 +52,9 @@ class Unwinding:
         asm.do(POP_TOP, 0, -1)
 
     def write(self) -> None:
-        """The exception goes on to the caller: what was being handled before the call is so again (POP_EXCEPT of the outermost)."""
+        """Emit the cleanup handlers: the exception propagates to the caller, and the exception that was being handled before the call is
+        restored (POP_EXCEPT of the outermost).
+        """
         asm = self.asm
         used = set(map(id, asm.regions))
         asm.region, asm.place = None, NOWHERE

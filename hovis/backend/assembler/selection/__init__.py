@@ -1,1 +1,1 @@
-"""From ops to stack code: what each call becomes, and the constants, names and cells that it takes."""
+"""Instruction selection: the stack code of each op, and the constants, names and cells that it uses."""

@@ -1,4 +1,4 @@
-"""The constants, attribute names and closure cells of one code object, and which objects may stand among the constants."""
+"""The constants, attribute names and closure cells of one code object, and which objects may be constants of it."""
 
 import sys
 from collections.abc import Callable
@@ -17,7 +17,7 @@ class Pool:
     """Constants, attribute names and closure cells of one code object."""
 
     def __init__(self, cell_of: Callable[[object], CellType], variables: set[str]) -> None:
-        # a string in front would be taken for the docstring
+        # a string as the first constant would be taken for the docstring
         self.constants: list[object] = [None]
         self.names: list[str] = []
         self.cells: list[CellType] = []
@@ -29,7 +29,7 @@ class Pool:
         self._cell_at: dict[int, int] = {}
 
     def constant(self, value: object) -> int:
-        """The index of a plain constant.  Floats are told apart by identity: nan, -0.0."""
+        """Return the index of a plain constant. Floats are distinguished by identity: nan, -0.0."""
         kind = type(value)
         key: object = (kind, value) if kind in _KEYED else id(value)
         at = self._constant_at.get(key)
@@ -39,14 +39,14 @@ class Pool:
         return at
 
     def name(self, name: str) -> int:
-        """The index of an attribute's name."""
+        """Return the index of an attribute name."""
         at = self._name_at.setdefault(name, len(self.names))
         if at == len(self.names):
             self.names.append(name)
         return at
 
     def cell(self, value: object) -> int:
-        """The index of a closure cell that holds this very object."""
+        """Return the index of a closure cell that holds exactly this object."""
         at = self._cell_at.get(id(value))
         if at is None:
             at = self._cell_at[id(value)] = len(self.cells)
@@ -57,7 +57,9 @@ class Pool:
         return at
 
     def user_cell(self, cell: CellType, name: str | None) -> int | None:
-        """A closure cell of the user's own, under its own name if that is still free."""
+        """Add a closure cell of the user's under its own name (None: any free name) and return its index; None if the name is taken or no
+        identifier.
+        """
         if name is None:
             name = unique("cell", self.taken)
         elif name in self.taken or not name.isidentifier():
@@ -69,10 +71,10 @@ class Pool:
 
 
 def is_permanent(value: object) -> bool:
-    """Does value live as long as the interpreter, or is it a tuple of such things and of plain ones?
+    """Does value live as long as the interpreter, or is it a short tuple of plain values and permanent classes?
 
-    Such a one stands among the constants, as that spares the copy of a cell in every call.  The garbage collector does not
-    look into code objects: what could lead back to the residual must not stand there.
+    A permanent value is stored among the constants, which saves copying a cell in every call.  The garbage collector does not
+    traverse code objects: a value that could refer back to the residual must not be a constant.
     """
     if type(value) is type:
         return not value.__flags__ & _HEAP_TYPE
@@ -86,14 +88,14 @@ def is_permanent(value: object) -> bool:
 
 
 def _is_own(fn: FunctionType) -> bool:
-    """Is it hovis's own, and holds nothing else?  (The test of guards holds them in its defaults.)"""
+    """Is fn a function of hovis itself that holds only permanent and plain values? (The test of guards holds other objects, in its defaults.)"""
     held = (*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values())
     return fn.__code__.co_filename.startswith(PACKAGE) and not fn.__closure__ and all(type(value) in PLAIN or is_permanent(value) for value in held)
 
 
-#: What repairs tracebacks: it knows places only.
+#: Classes of the objects that repair tracebacks: they hold source locations only.
 _LISTENERS: Final = (Tracebacks, Trim, Untrim)
-#: Items of a tuple that is looked at.
+#: Maximal length of a tuple whose items are checked.
 _LONGEST: Final = 16
 #: Py_TPFLAGS_HEAPTYPE
 _HEAP_TYPE: Final = 1 << 9

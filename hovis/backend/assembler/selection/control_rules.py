@@ -1,4 +1,4 @@
-"""Rules of exceptions, and of what a generator yields."""
+"""Selection rules for exceptions, and for the yields of a generator."""
 
 from hovis.backend.assembler.encode import OP, POP_TOP, YIELD, YIELD_FROM, Label, Region
 from hovis.backend.assembler.selection.selection_rules import FIXED, Rule, constant_of, fixed
@@ -33,7 +33,7 @@ fixed(ops.yield_from_iter, 1, (OP["GET_YIELD_FROM_ITER"], 0, 0))
 
 
 def _yield_from(linear: StackCode, op: Op) -> None:
-    """The loop that the compiler makes of it; its rest begins at the yield."""
+    """Emit the loop that CPython's compiler emits for ``yield from``; a ``yield_rest`` enters it at the yield."""
 
     def loop(writer: Writer) -> None:
         asm, outer = writer.asm, writer.asm.region
@@ -66,7 +66,7 @@ FIXED[id(ops.yield_from), 1] = FIXED[id(ops.yield_rest), 1] = Rule(_yield_from)
 
 
 def _raised(linear: StackCode, op: Op) -> None:
-    """``raise`` it, with a handler right behind: the exception has the residual's own entry and its context."""
+    """Raise the exception with a handler right behind: it gets the residual's own traceback entry and its context."""
     caught = Label()
     mend = linear.watched(op)
 

@@ -1,6 +1,6 @@
-"""Looks at the environment, written where they are taken: a global is loaded and compared, as quickly as the original loads it.
+"""Inline guards, looks at the environment that are emitted in place: a global is loaded and compared, as quickly as the original loads it.
 
-What finds a change asks the whole test (``Look.hold``), out of the way: a number may be another object of the same value.
+A test that finds a change jumps to the full test (``Look.hold``), which is emitted elsewhere: a number may be another object of the same value.
 """
 
 from types import CellType
@@ -12,15 +12,15 @@ from hovis.ir import operations as ops
 from hovis.ir.model import Op, Operand
 from hovis.lattice import Const, inline_attributes
 
-#: More tests than this in one place are made by a call.
+#: If a look needs more tests than this, a call makes them.
 MOST: Final = 8
 _TYPE: Final = type
 
 
 class Look:
-    """The labels of a look that is written where it is taken, and the code of the whole test.
+    """The labels of a look that is emitted in place, and the code of the whole test.
 
-    failed  a test has failed       raised  a test has found nothing to compare       held  everything is as it was
+    failed  a test has failed       raised  a test has found nothing to compare       held  nothing has changed
     """
 
     __slots__ = ("failed", "held", "place", "raised", "whole")
@@ -31,7 +31,9 @@ class Look:
 
 
 def write(linear: StackCode, cond: Operand) -> Look | None:
-    """Write the tests of a branch on a look, if they are few and quick: they go on at labels where they fail."""
+    """Emit the tests of a branch on a look, if they are few and quick; a test that fails jumps to a label of the Look. Return None if nothing
+    was emitted.
+    """
     if not isinstance(cond, Op) or cond.callee is not ops.unchanged or cond not in linear.inline or not isinstance(cond.args[0], Const):
         return None
     environment: Any = cond.args[0].value
@@ -54,7 +56,7 @@ def write(linear: StackCode, cond: Operand) -> Look | None:
 
 
 def _tests(linear: StackCode, probes: Any) -> list[Any] | None:
-    """Each test once; a name that the module does not have, and Python has, is one global of the residual's."""
+    """Return each test once; a name that is absent in the module and present in the builtins becomes one test of a global of the residual."""
     namespace = linear.namespace
     found = namespace.get("__builtins__")
     builtin = found if isinstance(found, dict) else getattr(found, "__dict__", None)
@@ -109,7 +111,7 @@ def _compare(linear: StackCode, how: str, holder: Any, name: Any, value: Any) ->
 
 
 def _read(linear: StackCode, how: str, holder: Any, name: str) -> None:
-    """Push an attribute of an instance, read as its class reads it, or without asking the hooks of its class."""
+    """Push an attribute of an instance, read in the way of its class, or (``plain``) without calling the hooks of its class."""
     if not how.startswith("plain "):
         linear.constant(holder)
         linear.attribute(name)

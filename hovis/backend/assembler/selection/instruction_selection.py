@@ -1,4 +1,4 @@
-"""Ops to stack code: which instructions a call becomes, and which values never leave the stack.
+"""Instruction selection: the instructions for each op, and the values that never leave the stack.
 
 An op whose only use is an operand of a later op of the same block, with nothing left between, is computed in place;
 nothing changes its order.  Stack code still names values, not locals.
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from hovis.backend.assembler.encode import OP, POP_TOP, PRECALL, STRICT_BOOL
 from hovis.backend.assembler.liveness import Flow
-from hovis.backend.assembler.selection import control_rules as _rows  # noqa: F401  # filled by being imported
+from hovis.backend.assembler.selection import control_rules as _rows  # noqa: F401  # imported for its side effect: it registers the rules
 from hovis.backend.assembler.selection import inline_guards
 from hovis.backend.assembler.selection.constant_pool import Pool
 from hovis.backend.assembler.selection.operator_rules import ATTRIBUTE, IS, IS_NOT, NOT, TRUTH, UNPACK, spread
@@ -23,33 +23,33 @@ from hovis.ir import operations as ops
 from hovis.ir.model import Block, Branch, Function, Invoke, Jump, Op, Operand, Param, Raise, Return
 from hovis.lattice import Const, Type
 
-#: A tree of calls on the stack is no higher than this: the assembler itself recurses.
+#: Maximal height of a tree of calls on the stack, because the assembler itself recurses.
 _HIGHEST: Final = 60
 
-#: What is called as it is: no class, no object with a ``__call__``.
+#: Classes of callees that are called directly: no classes, no objects with a ``__call__``.
 _FUNCTIONS: Final = (FunctionType, BuiltinFunctionType, MethodDescriptorType, Function)
 
 
 class Linear(StackCode):
-    """Makes the stack code of a Function, block by block."""
+    """Selects the stack code of a Function, block by block."""
 
     def __init__(self, flow: Flow, pool: Pool, namespace: dict[str, Any], watched: Callable[[Op], bool]) -> None:
         super().__init__(flow, pool, namespace, watched)
         self.rules: dict[Op, Rule | None] = {}
         #: how a Branch jumps to its true edge (``POP_JUMP_IF_…``, or FOR_ITER and LOOK to its false one); None: the condition is known
         self.tests: dict[Block, str | None] = {}
-        #: those that end with a look at the environment, written there
+        #: the blocks that end with a look at the environment whose tests are emitted inline
         self.looks: dict[Block, inline_guards.Look] = {}
-        #: where the last statement begins of a block that leaves the function
+        #: for each block that leaves the function, the index of the item with which its last statement begins
         self.tails: dict[Block, int] = {}
-        #: where the arguments of a closing Jump begin
+        #: the index of the item with which the arguments of a closing Jump begin
         self.arguments: dict[Block, int] = {}
         self._spread: set[Op] = set()
 
     # --------------------------------------------------------------------------------------------- trees
 
     def rule(self, op: Op) -> Rule | None:
-        """The rule of a known callee, if it applies."""
+        """Return the rule for op, or None if its callee has no rule that applies."""
         try:
             return self.rules[op]
         except KeyError:
@@ -65,7 +65,7 @@ class Linear(StackCode):
         return found
 
     def pushed(self, op: Op) -> list[Operand]:
-        """The operands in the order in which they are pushed."""
+        """Return the operands of op in the order in which they are pushed."""
         if op.callee is ops.keep:
             return []
         rule = self.rule(op)
@@ -74,11 +74,11 @@ class Linear(StackCode):
         return list(op.args) if rule.order is None else [op.args[k] for k in rule.order]
 
     def find_trees(self, block: Block) -> None:
-        """Backwards: an operand that is the very op before, and used nowhere else, stays on the stack."""
+        """Find the ops whose results stay on the stack, going backward: an operand that is the op right before, and has no other use."""
         todo = block.ops
         uses, inline = self.flow.uses, self.inline
         at = len(todo) - 1
-        # nothing raises among the arguments of a jump: some are where they have to be already
+        # no covered call is computed among the arguments of a jump: some are already in the params' locals
         apart = self.flow.covered if isinstance(block.terminator, Jump) else ()
 
         def visit(operands: list[Operand], height: int) -> None:
@@ -110,7 +110,7 @@ class Linear(StackCode):
         return (rule is None or rule.result) and op not in self._spread
 
     def _find_spread(self, block: Block) -> None:
-        """An unpacking followed by the reading of each item needs no tuple."""
+        """Find unpackings that are followed by a read of each item: these need no tuple."""
         todo = block.ops
         for k, op in enumerate(todo):
             if self.rule(op) is UNPACK:
@@ -123,7 +123,7 @@ class Linear(StackCode):
     # --------------------------------------------------------------------------------------------- code
 
     def block(self, block: Block) -> list[Item]:
-        """The block's stack code, up to and with what its terminator takes from the stack."""
+        """Return the block's stack code, including the pushes of its terminator's operands."""
         items = self.items = []
         self._at = None
         self._find_spread(block)
@@ -147,15 +147,15 @@ class Linear(StackCode):
                 self.finish(op)
         terminator = block.terminator
         if isinstance(terminator, Return):
-            # the frame goes at once; with a Raise it stays as long as the traceback, which a local with the exception would hold
+            # a Return releases the frame at once; with a Raise it lives as long as the traceback, which a local with the exception would keep alive
             kinds = [item[0] for item in items[start:]]
-            if kinds.count(DROP) < 2:  # else the order in which they end is the user's
+            if kinds.count(DROP) < 2:  # else the values are released in the user's order
                 self.tails[block] = len(items) if terminator.value in self.inline or GUARD in kinds else start
         self._terminator(block, step)
         return items
 
     def finish(self, op: Op) -> None:
-        """Put the result into its local, if anybody wants it."""
+        """Store the result in its local if it is used, else pop it."""
         used = self.flow.uses.get(op)
         rule = self.rules[op]
         if rule is not None and not rule.result:
@@ -173,7 +173,7 @@ class Linear(StackCode):
             self.items.append((DROP, value))
 
     def _unpack(self, op: Op) -> None:
-        """The tuple itself is not made; each item is stored where it comes off the stack."""
+        """Unpack without making the tuple; each item is stored as it is popped from the stack."""
         if self.rules[op] is UNPACK:
             self.push(op.args[0])
             self.at(op.location)
@@ -218,7 +218,7 @@ class Linear(StackCode):
         self.at(terminator.location)
 
     def _condition(self, block: Block, cond: Operand) -> None:
-        """Push what the jump tests: a test for None, a negation and a truth test are part of the jump."""
+        """Push the value that the jump tests; a test for None, a negation and a truth test become part of the jump."""
         if isinstance(cond, Const):
             self.tests[block] = None
             return
@@ -250,7 +250,9 @@ class Linear(StackCode):
         self.tests[block] = "TRUE" if sense else "FALSE"
 
     def _step(self, block: Block) -> Op | None:
-        """``item = next(iterator, END)`` of a block that ends with ``if item is not END``: FOR_ITER."""
+        """Find the op ``item = next(iterator, END)`` of a block that ends with ``if item is not END``, which becomes a FOR_ITER; None if there
+        is none.
+        """
         branch = block.terminator
         if not isinstance(branch, Branch) or len(block.ops) < 2:
             return None
@@ -265,14 +267,14 @@ class Linear(StackCode):
         return None if item in self.flow.live_on(branch.true if rule is IS else branch.false) else item
 
     def more_edge(self, branch: Branch) -> bool:
-        """Is a FOR_ITER's true edge the one with an item?"""
+        """Is the true edge of a FOR_ITER branch the one with an item?"""
         assert isinstance(branch.cond, Op)
         return self.rules[branch.cond] is IS_NOT
 
     # --------------------------------------------------------------------------------------------- calls
 
     def op(self, op: Op, cover: bool = False) -> None:
-        """The instructions of an op; with cover, an exception out of its last ones goes to the error edge."""
+        """Emit the instructions of an op; with cover, an exception out of its last ones goes to the error edge."""
         rule = self.rule(op)
         if rule is None:
             self._load_call(op)
@@ -294,7 +296,7 @@ class Linear(StackCode):
             self.unguard(op)
 
     def guard(self, op: Op) -> None:
-        """What comes now may raise what op is covered for."""
+        """Mark that an exception out of the following instructions goes to the error edge of op, if op is covered."""
         if op in self.flow.covered:
             self.items.append((GUARD, op))
 
@@ -316,14 +318,14 @@ class Linear(StackCode):
             self.push(value)
 
     def _as_method(self, op: Op) -> bool:
-        """Is it called as a method of its first argument?  That spares the NULL, and ``list.append`` has an instruction of its own so.
+        """Is op called as a method of its first argument? That saves the NULL, and ``list.append`` has an instruction of its own in this form.
 
-        Not a class: CPython has quick ways for ``type(x)`` and ``str(x)`` beside a NULL alone.
+        Not for a class: CPython specializes ``type(x)`` and ``str(x)`` only with a NULL.
         """
         return bool(op.args) and isinstance(op.callee, _FUNCTIONS) and id(op.callee) not in ALIASES
 
     def _method(self, op: Op) -> None:
-        """``x.name``, to be called at once: the pair (method, x), or (NULL, attribute)."""
+        """Push ``x.name`` for an immediate call: the pair (method, x), or (NULL, attribute)."""
         self.push(op.args[0])
         self.at(op.location)
         self.guard(op)
@@ -336,7 +338,7 @@ class Linear(StackCode):
 
 
 def unpacked_count(op: Op) -> int:
-    """How many items an unpacking gives."""
+    """Return the number of items of an unpacking."""
     counts: list[int] = list(map(constant_of, op.args[1:]))
     return counts[0] if op.callee is ops.unpack else sum(counts) + 1
 
@@ -346,7 +348,7 @@ def _is_item(item: Op, whole: Op, at: int) -> bool:
 
 
 def _is_iterator(value: Operand) -> bool:
-    """Is it certainly one, so that FOR_ITER may step it unasked?"""
+    """Is value certainly an iterator, which FOR_ITER may advance without a check?"""
     if isinstance(value, Op) and value.callee is iter and len(value.args) == 1:
         return True
     return isinstance(value, Param | Op) and type(value.type) is Type and any("__next__" in cls.__dict__ for cls in value.type.cls.__mro__)

@@ -1,4 +1,4 @@
-"""Rules of operators, attributes, and the building and taking apart of containers."""
+"""Selection rules for operators, attributes, and the building and unpacking of containers."""
 
 import operator
 from typing import Final
@@ -112,7 +112,9 @@ def _attribute(linear: StackCode, op: Op) -> Rule | None:
 
 
 def _is_method(linear: StackCode, op: Op) -> None:
-    """Bind the method twice, as calls of it do; not of an instance of another class, whose attributes may be anything."""
+    """Read the attribute twice, as calls of it do, and push whether the results differ (a method is bound again each time); push False for an
+    instance of another class, whose attributes may be anything.
+    """
     cls, _, name = op.args
     other, ended = Label(), Label()
     linear.callee(type)
@@ -165,7 +167,7 @@ def _builds(opcode: str, divide: int = 1) -> Rule:
 
 
 def _load_object(linear: StackCode, op: Op) -> None:
-    """Allocate, then store attribute by attribute: instructions that CPython specializes."""
+    """Allocate the object, then store attribute by attribute: these are instructions that CPython specializes."""
     cls, names, *values = op.args
     linear.at(op.location)
     linear.callee(object.__new__)
@@ -182,7 +184,7 @@ _MAKE_OBJECT: Final = Rule(lambda linear, op: None, load=_load_object)
 
 @chosen(ops.make_object)
 def _object(linear: StackCode, op: Op) -> Rule | None:
-    """Of a class that stores attributes as all objects do."""
+    """Return the rule for an object of a class that stores attributes as ``object`` does, else None."""
     names = known_value(op.args[1], tuple)
     if not isinstance(op.args[0], Const) or names is None or not all(type(name) is str and name.isidentifier() for name in names):
         return None
@@ -204,7 +206,7 @@ def _build(linear: StackCode, op: Op) -> Rule | None:
 
 
 def _in_order(linear: StackCode, count: int) -> None:
-    """A tuple of count values of which the first is on top."""
+    """Build a tuple of count values on the stack, the first of which is on top."""
     for low in range(count // 2):
         deep, high = count - low, low + 1
         if high > 1:
@@ -216,7 +218,7 @@ def _in_order(linear: StackCode, count: int) -> None:
 
 
 def spread(linear: StackCode, op: Op) -> int:
-    """Unpack, so that the first item is on top; gives their number."""
+    """Unpack with the first item on top of the stack; return the number of items."""
     if op.callee is ops.unpack:
         count: int = constant_of(op.args[1])
         linear.do(OP["UNPACK_SEQUENCE"], count, count - 1)

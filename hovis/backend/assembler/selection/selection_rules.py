@@ -1,4 +1,4 @@
-"""Rules of instruction selection, by callee: what the callables that Python has an instruction for become; everything else is a call."""
+"""Rules of instruction selection, by callee: the instructions for callables that Python has instructions for; everything else is a call."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -9,7 +9,9 @@ from hovis.lattice import Const, Type
 
 
 class Rule:
-    """What a known callee becomes: its operands in the order they are pushed, what pushes them if that is not all, what follows."""
+    """How a known callee is translated: the order in which its operands are pushed, ``load`` (pushes them instead, if given), and ``emit`` (the
+    instructions that follow).
+    """
 
     __slots__ = ("emit", "load", "order", "result")
 
@@ -32,36 +34,36 @@ CHOSEN: Final[dict[int, Callable[[StackCode, Op], Rule | None]]] = {}
 
 
 def is_constant(value: Operand, wanted: object) -> bool:
-    """Is it this very object?"""
+    """Is value a Const of exactly the object wanted?"""
     return isinstance(value, Const) and value.value is wanted
 
 
 def is_bool(value: Operand) -> bool:
-    """Is it certainly True or False?"""
+    """Is value certainly True or False?"""
     if isinstance(value, Const):
         return type(value.value) is bool
     return not isinstance(value, Caught) and type(value.type) is Type and value.type.cls is bool
 
 
 def known_value(value: Operand, kind: type) -> Any:
-    """The constant of this exact type that value is, else None."""
+    """Return the constant of exactly this type that value is, else None."""
     return value.value if isinstance(value, Const) and type(value.value) is kind else None
 
 
 def constant_of(value: Operand) -> Any:
-    """The constant that value is: a rule has looked."""
+    """Return the constant that value is; a rule has already checked that it is one."""
     assert isinstance(value, Const)
     return value.value
 
 
 def name_of(value: Operand) -> str | None:
-    """The identifier that value is, else None."""
+    """Return the identifier that value is, else None."""
     name = known_value(value, str)
     return name if name is not None and name.isidentifier() else None
 
 
 def fixed(callee: object, count: int, *code: tuple[int, int, int], order: Sequence[int] | None = None, result: bool = True) -> Rule:
-    """callee with count arguments is these instructions (opcode, argument, stack effect)."""
+    """Register and return a rule: callee with count arguments becomes these instructions (opcode, argument, stack effect)."""
 
     def emit(linear: StackCode, op: Op) -> None:
         for one in code:
@@ -72,7 +74,7 @@ def fixed(callee: object, count: int, *code: tuple[int, int, int], order: Sequen
 
 
 def chosen(*callees: object) -> Callable[[Callable[[StackCode, Op], Rule | None]], Callable[[StackCode, Op], Rule | None]]:
-    """Decorator: the function below looks at an op of these callees and gives its rule."""
+    """Decorator: the decorated function chooses the rule for an op with one of these callees."""
 
     def register(choose: Callable[[StackCode, Op], Rule | None]) -> Callable[[StackCode, Op], Rule | None]:
         for callee in callees:

@@ -1,4 +1,4 @@
-"""Stack code that still names values, not locals: what it consists of, and the writing of it."""
+"""Stack code, which still names values instead of locals: its items, and the class that writes them."""
 
 import abc
 import functools
@@ -27,53 +27,53 @@ DROP: Final = 4
 CELL: Final = 5
 #: (AT, location)
 AT: Final = 6
-#: (COVER,): from here to the end of the block an exception goes to the Invoke's error edge
+#: (COVER,): from here to the end of the block an exception takes the Invoke's error edge
 COVER: Final = 7
 #: (HANDLERS, change of the number of open handlers)
 HANDLERS: Final = 8
 #: (MACRO, function of the emitter)
 MACRO: Final = 9
-#: (KEEP, value): the local holds it until the function has been left
+#: (KEEP, value): its local holds the value until the function has been left
 KEEP: Final = 10
-#: (GUARD, op): from here on an exception goes to the error edge of this op, which is covered in the midst of a block
+#: (GUARD, op): from here on an exception takes the error edge of this op, a covered call in the middle of a block
 GUARD: Final = 11
-#: (UNGUARD, op): up to here
+#: (UNGUARD, op): end of the range that GUARD begins
 UNGUARD: Final = 12
 
 Item = tuple[Any, ...]
 
 
 class Writer(Protocol):
-    """What a macro may use of the emitter."""
+    """The part of the emitter that a macro may use."""
 
     asm: Assembly
 
     def mend(self) -> None:
-        """Repair the traceback of the exception on top of the stack."""
+        """Emit the repair of the traceback of the exception on top of the stack."""
 
     def within(self, raised: Label | None) -> None:
-        """From here on an exception goes to a label, with nothing beneath it (None: where it goes otherwise)."""
+        """From here on, send exceptions to the label raised, with no operand beneath them (None: to the usual place)."""
 
 
 class StackCode(abc.ABC):
-    """Writes the stack code of one block: what the rules of callees say it with."""
+    """Writes the stack code of one block; the selection rules use its methods."""
 
     def __init__(self, flow: Flow, pool: Pool, namespace: dict[str, Any], watched: Callable[[Op], bool]) -> None:
         self.flow = flow
         self.pool = pool
         self.namespace = namespace
-        #: does somebody look at the traceback of what this op gives?
+        #: may the traceback of the exception that this op returns be inspected?
         self.watched = watched
         self.items: list[Item] = []
         #: ops whose result stays on the stack
         self.inline: set[Operand] = set()
-        #: (id of a cell of the user's, name) -> cell of this code
+        #: (id of a closure cell of the user, name) -> index of the cell in this code
         self.user_cells: dict[tuple[int, str | None], int] = {}
         self._at: Location | None = None
 
     @abc.abstractmethod
     def op(self, op: Op, cover: bool = False) -> None:
-        """The instructions of an op; with cover, an exception out of its last ones goes to the error edge."""
+        """Emit the instructions of an op; with cover, an exception out of its last ones goes to the error edge."""
 
     def do(self, opcode: int, arg: int, effect: int) -> None:
         """Append an instruction."""
@@ -84,15 +84,15 @@ class StackCode(abc.ABC):
         self.items.append((CELL, opcode, cell, effect))
 
     def macro(self, write: Callable[[Writer], None]) -> None:
-        """Append what only the emitter can say."""
+        """Append a function that is called with the emitter, for code that only the emitter can write."""
         self.items.append((MACRO, write))
 
     def handlers(self, change: int) -> None:
-        """From here on so many more exceptions are being handled."""
+        """Change the number of exceptions that are being handled from here on."""
         self.items.append((HANDLERS, change))
 
     def tell(self, listener: object) -> None:
-        """Call listener with what is on top of the stack, which stays there."""
+        """Call listener with the value on top of the stack, which stays there."""
         if NULL_FIRST:
             self.do(OP["PUSH_NULL"], 0, 1)
         self.constant(listener)
@@ -105,7 +105,7 @@ class StackCode(abc.ABC):
         self.do(POP_TOP, 0, -1)
 
     def user_cell(self, cell: CellType, name: str | None) -> bool:
-        """Make a closure cell of the user's one of this code, under its own name (None: any); False: the name is taken."""
+        """Make a closure cell of the user's a cell of this code, under its own name (None: any name); return False if the name is taken."""
         if (id(cell), name) not in self.user_cells:
             at = self.pool.user_cell(cell, name)
             if at is None:
@@ -114,13 +114,13 @@ class StackCode(abc.ABC):
         return True
 
     def at(self, location: Location | None) -> None:
-        """What comes now stands here in the source."""
+        """Set the source location of the items that follow."""
         if location is not None and location is not self._at:
             self._at = location
             self.items.append((AT, location))
 
     def push(self, value: Operand) -> None:
-        """Load a value, or compute it here."""
+        """Load a value, or compute it here if it stays on the stack."""
         if isinstance(value, Const):
             self.constant(value.value)
         elif value in self.inline:
@@ -130,7 +130,7 @@ class StackCode(abc.ABC):
             self.items.append((LOAD, value))
 
     def constant(self, value: object) -> None:
-        """Load a known value; what may end, or refer to something that may, lives in a closure cell."""
+        """Load a known value; one that may die, or refer to an object that may, is kept in a closure cell."""
         if type(value) in PLAIN or is_permanent(value):
             self.items.append((DO, OP["LOAD_CONST"], self.pool.constant(value), 1))
         else:
@@ -138,7 +138,9 @@ class StackCode(abc.ABC):
 
     @functools.cached_property
     def trims(self) -> bool:
-        """Are there tracebacks that tell of less than all inlined calls?  Whoever lets them pass says so, seen or not."""
+        """Whether some traceback is trimmed of entries of inlined calls. Then each op that lets an exception pass adds them again, even if
+        nobody inspects the traceback.
+        """
         return any(op.callee is ops.caught_at and self.watched(op) for block in self.flow.order for op in block.all_ops())
 
     def attribute(self, name: str) -> None:
@@ -147,7 +149,7 @@ class StackCode(abc.ABC):
         self.do(OP["LOAD_ATTR"], at if PRECALL is not None else at << 1, 0)
 
     def callee(self, callee: object) -> None:
-        """Push what is called, and the NULL beside it."""
+        """Push the callee, and the NULL beside it."""
         if NULL_FIRST:
             self.do(OP["PUSH_NULL"], 0, 1)
         if isinstance(callee, Param | Op | Const):
@@ -158,7 +160,7 @@ class StackCode(abc.ABC):
             self.do(OP["PUSH_NULL"], 0, 1)
 
     def call(self, count: int, names: tuple[str, ...] = ()) -> None:
-        """Call what lies under count arguments, the last of which have these names."""
+        """Call the callee beneath count arguments, the last of which have these keyword names."""
         if names and NULL_FIRST:
             self.do(OP["KW_NAMES"], self.pool.constant(names), 0)
         elif names:

@@ -1,4 +1,4 @@
-"""Rules of calls, and of variables: closure cells, globals, imports, names that may be unbound."""
+"""Selection rules for calls, and for variables: closure cells, globals, imports, names that may be unbound."""
 
 import sys
 from types import CellType, CodeType, FunctionType, MethodType
@@ -39,7 +39,7 @@ def _load_look(linear: StackCode, op: Op) -> None:
 
 FIXED[id(ops.unchanged), 1] = Rule(lambda linear, op: linear.call(0), load=_load_look)
 
-#: Helpers that are one call of something else.
+#: Helpers that are equivalent to a single call of another callable.
 ALIASES: Final[dict[int, object]] = {id(ops.bind): MethodType, id(ops.current_exception): sys.exception}
 
 
@@ -57,7 +57,7 @@ _MAKE_CELL: Final = Rule(_call_cell_type, load=_load_cell_type)
 
 
 def _is_bound(value: Operand) -> bool:
-    """Is it certainly not UNBOUND?"""
+    """Is value certainly not UNBOUND?"""
     if isinstance(value, Const):
         return value.value is not ops.UNBOUND
     if isinstance(value, Caught):
@@ -90,7 +90,7 @@ _MAKE_FUNCTION: Final = Rule(lambda linear, op: linear.call(5), load=_load_funct
 
 @chosen(ops.make_function)
 def _make_function(linear: StackCode, op: Op) -> Rule | None:
-    """One with the qualified name of its code, and nothing that is set behind."""
+    """Return the rule for a function with the qualified name of its code, and without keyword-only defaults and annotations; None for others."""
     code, _, _, qualname, _, named, annotations, *_ = op.args
     made_of = known_value(code, CodeType)
     plain = made_of is not None and known_value(qualname, str) == made_of.co_qualname
@@ -115,7 +115,9 @@ _CELL_SET: Final = Rule(_store_cell, (1,), result=False)
 
 @chosen(ops.cell_get)
 def _cell_get(linear: StackCode, op: Op) -> Rule | None:
-    """A closure cell of the user's becomes one of the residual's own, under its own name."""
+    """Return the rule for reading a closure cell of the user's, which becomes one of the residual's own under its own name; None if that is
+    impossible.
+    """
     cell, name, free = op.args
     known = known_value(cell, CellType)
     return _CELL_GET if known is not None and is_constant(free, True) and linear.user_cell(known, known_value(name, str)) else None
@@ -143,7 +145,7 @@ _GLOBALS: Final = {
 
 @chosen(ops.load_global, ops.store_global, ops.delete_global)
 def _global(linear: StackCode, op: Op) -> Rule | None:
-    """Only where the namespace is the residual's own."""
+    """Return the rule for a global of the residual's own namespace; None for other namespaces."""
     return _GLOBALS[id(op.callee)] if is_constant(op.args[0], linear.namespace) and name_of(op.args[1]) else None
 
 

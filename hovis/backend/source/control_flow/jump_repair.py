@@ -1,8 +1,8 @@
-"""Other ways to write a jump to where neither falling through nor ``break`` nor ``continue`` leads.
+"""Other ways to write a jump to a place that neither falling through nor ``break`` nor ``continue`` reaches.
 
-What stands behind a ``try`` and is skipped by its handler is its ``else``; what ends the function may stand inside of
-the loop that is left for it; what is short may be written twice.  Only what nothing of this helps becomes a loop of one
-round, or a variable that says where to go.
+Code behind a ``try`` that its handler skips becomes its ``else``; code that ends the function may be moved into
+the loop that is left for it; short code may be written twice.  Only where none of this helps, the jump becomes a loop with one
+iteration, or a variable that selects the place to continue at.
 """
 
 import ast
@@ -13,30 +13,30 @@ from hovis.backend.source.control_flow.statement_tree import Labeled, Leave, Try
 from hovis.backend.source.control_flow.written_tree import Plain, Test, Written, copied, ends, parts, size
 from hovis.ir.model import Block
 
-#: Statements that may be written once for each way to them.
+#: Maximal number of statements that are copied for each path to them.
 SHORT: Final = 4
-#: Statements that may stand inside of the loop that is left for them.
+#: Maximal number of statements that are moved into the loop that is left for them.
 LONG: Final = 12
 
 
 class Mender:
-    """Changes one place of a tree at a time."""
+    """Rewrites a tree, one place at a time."""
 
     def __init__(self, far: set[Block]) -> None:
-        #: the blocks that some jump does not reach
+        #: the blocks to which some jump can't be written directly
         self.far = far
-        #: where the else of a try begins: its body is left for there at its ends alone
+        #: the blocks with which the else of a try begins: the body of the try is left for them only at its ends
         self._elses: set[Block] = set()
-        #: by id, as long as nothing has been changed
+        #: the counts of each tree, by id; valid as long as nothing has been changed
         self._left: dict[int, Counter[Block]] = {}
 
     def tree(self, tree: list[Written]) -> bool:
-        """Has a place been found that can be written in another way?"""
+        """Rewrite one place of tree that can be written in another way; return whether there was one."""
         self._left.clear()
         return self._tree(tree)
 
     def _count(self, tree: list[Written], block: Block) -> int:
-        """How often is tree left for block?  (See written_tree.count, which looks anew.)"""
+        """Return how often tree is left for block, from a cache (``written_tree.count`` counts again)."""
         return self._leaves(tree)[block]
 
     def _leaves(self, tree: list[Written]) -> "Counter[Block]":
@@ -64,7 +64,7 @@ class Mender:
         return False
 
     def _as_else(self, node: Labeled, rest: list[Written]) -> "list[Written] | None":
-        """What comes behind the body of a try alone is its else."""
+        """Make rest, which only the body of a try leads to, the else of the try; None if that does not apply."""
         if len(node.body) != 1:
             return None
         (inner,) = node.body
@@ -75,7 +75,7 @@ class Mender:
         return [Try(inner.landing, inner.body, inner.handler, node.block, rest)]  # type: ignore[arg-type]
 
     def _spread(self, node: Labeled, rest: list[Written]) -> "list[Written] | None":
-        """What is short is written wherever it is gone to."""
+        """Copy rest, if it is short, to each place that jumps to it; None if that does not apply."""
         if size(rest) > SHORT or any(isinstance(item, While | Try | Labeled) for item in _all(rest)):
             return None
         if any(isinstance(item, Leave) and item.block in self._elses for item in _all(rest)):
@@ -86,7 +86,7 @@ class Mender:
         return list(node.body)
 
     def _inside(self, node: Labeled, rest: list[Written]) -> "list[Written] | None":
-        """What ends the function stands in the loop that is left for it."""
+        """Move rest, if it ends the function, into the loop that is left for it; None if that does not apply."""
         if self._count(node.body, node.block) != 1 or not ends(rest) or size(rest) > LONG:  # type: ignore[arg-type]
             return None
         if not self._reached(node.body, node.block, True, _returns_plainly(rest)):  # type: ignore[arg-type]
@@ -95,7 +95,9 @@ class Mender:
         return list(node.body)
 
     def _in_handler(self, node: Labeled, rest: list[Written]) -> "list[Written] | None":
-        """What a handler alone leads to, and nothing in it can tell where it stands, stands in the handler."""
+        """Move rest into the handler, if only the handler leads to it, and nothing in it can observe where it stands; None if that does not
+        apply.
+        """
         if len(node.body) != 1 or self._count(node.body, node.block) != 1 or not all(_tells_nothing(item) for item in rest):  # type: ignore[arg-type]
             return None
         (inner,) = node.body
@@ -105,7 +107,9 @@ class Mender:
         return [inner]
 
     def _reached(self, tree: list[Written], block: Block, ended: bool, anywhere: bool) -> bool:
-        """Could what follows stand wherever tree is left for block?  In a loop, if it ends the function; in a try, if nothing in it can raise."""
+        """Could the code that follows stand wherever tree is left for block? In a loop, if it ends the function (ended); in a try, if nothing in
+        it can raise (anywhere).
+        """
         if not self._count(tree, block):
             return True
         for node in tree:
@@ -123,7 +127,7 @@ def _all(tree: list[Written]) -> list[Written]:
 
 
 def _at_end(tree: list[Written], block: Block) -> int:
-    """How often is tree left for block at its very end?"""
+    """Return how often tree is left for block at its very end."""
     if not tree:
         return 0
     last = tree[-1]
@@ -144,7 +148,7 @@ def _replace(tree: list[Written], block: Block, rest: list[Written]) -> None:
 
 
 def _returns_plainly(rest: list[Written]) -> bool:
-    """Is it a return of what is there already?"""
+    """Is rest a single return of a value that exists already?"""
     only = rest[0] if len(rest) == 1 else None
     return isinstance(only, Plain) and len(only.statements) == 1 and isinstance(only.statements[0], ast.Return) and _is_there(only.statements[0].value)
 
@@ -156,7 +160,7 @@ def _tells_nothing(node: Written) -> bool:
 
 
 def _is_there(shown: ast.expr | None) -> bool:
-    """A variable, a constant, or a new empty container."""
+    """Is shown a variable, a constant, or a new container that is empty or holds only these?"""
     if isinstance(shown, ast.List | ast.Tuple):
         return all(map(_is_there, shown.elts))
     return shown is None or isinstance(shown, ast.Name | ast.Constant) or (isinstance(shown, ast.Dict) and not shown.keys)

@@ -1,4 +1,4 @@
-"""What turned out not to fit into statements: calls whose exceptions no one try can catch, loops with several entries."""
+"""Code that turned out not to fit into statements: calls whose exceptions no single try can catch, and loops with several entries."""
 
 from bisect import bisect
 from collections.abc import Mapping, Sequence
@@ -15,15 +15,17 @@ from hovis.passes.rewriting import MAY_RAISE, effect_of
 
 
 class Cut(Exception):
-    """What stands in this block, but for its end, has to stand before a try."""
+    """Raised if the ops of this block, without its terminator, have to stand before a try."""
 
 
 class Apart(Exception):
-    """The calls whose exceptions this block catches can't stand in one try."""
+    """Raised if the calls whose exceptions this block catches can't stand in one try."""
 
 
 def landings_apart(function: Function, landing: Block) -> None:
-    """The calls get several handlers, which go on to what was the common one: one for each run of calls with nothing else between, else one each."""
+    """Split landing into several handlers, which continue at the common one: one for each run of calls with no others in between, or one for
+    each call if there is only one run.
+    """
     order = {block: k for k, block in enumerate(reverse_postorder(function.blocks[0]))}
     into = [(source, edge) for source, edge in predecessors(function)[landing] if source in order and is_error(source, edge)]
     errors = sorted(((order[source], edge) for source, edge in into), key=itemgetter(0))
@@ -40,7 +42,9 @@ def landings_apart(function: Function, landing: Block) -> None:
 
 
 def _runs(function: Function, order: Mapping[Block, int], errors: Sequence[tuple[int, Edge]]) -> list[list[Edge]]:
-    """Error edges that carry the same, of calls that stand in the same loop, with nothing between that may raise and is not caught so."""
+    """Group error edges into runs: edges with the same arguments, from calls in the same loop, with nothing in between that may raise and is not
+    caught in the same way.
+    """
     loops = natural_loops(function).loops
     inner: dict[Block, int] = {}
     for k, loop in sorted(enumerate(loops), key=lambda item: -len(item[1].blocks)):
@@ -63,7 +67,7 @@ def _runs(function: Function, order: Mapping[Block, int], errors: Sequence[tuple
 
 
 def reducible(function: Function) -> None:
-    """Loops with several entries get one, which is told where to go on."""
+    """Give each loop with several entries a single one, which gets a number that says where to continue."""
     if not natural_loops(function).reducible:
         _one_entry(function, entries_of_a_cycle(function))
         reducible(function)

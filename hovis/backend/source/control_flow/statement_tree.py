@@ -1,4 +1,4 @@
-"""The tree of statements that the blocks of a Function become, before anything is written."""
+"""The tree of statements that the blocks of a Function become, before any syntax is generated."""
 
 from dataclasses import dataclass
 
@@ -7,21 +7,21 @@ from hovis.ir.model import Block, Edge, Operand
 
 @dataclass(slots=True, eq=False)
 class Body:
-    """The statements of a block, without its end."""
+    """The statements of a block, without its terminator."""
 
     block: Block
 
 
 @dataclass(slots=True, eq=False)
 class Moves:
-    """What the parameters behind an edge become."""
+    """The assignments to the params of the edge's target."""
 
     edge: Edge
 
 
 @dataclass(slots=True, eq=False)
 class Leave:
-    """Go to where this block stands: behind a Labeled around this, or (again) at the head of a While around it."""
+    """A jump to block: to the code behind a surrounding Labeled, or (again) to the head of a surrounding While."""
 
     block: Block
     again: bool = False
@@ -29,7 +29,7 @@ class Leave:
 
 @dataclass(slots=True, eq=False)
 class Labeled:
-    """What may be left for ``block``, which stands right behind it."""
+    """Statements that may be left by a jump to ``block``, which is right behind them."""
 
     block: Block
     body: "Tree"
@@ -37,7 +37,7 @@ class Labeled:
 
 @dataclass(slots=True, eq=False)
 class While:
-    """Without end, but for what leaves it."""
+    """An endless loop, which ends only by jumps out of it."""
 
     block: Block
     body: "Tree"
@@ -52,9 +52,9 @@ class If:
 
 @dataclass(slots=True, eq=False)
 class Try:
-    """``handler`` is entered by any exception out of the calls that stand in ``body``; landing is its first block.
+    """A try statement: ``handler`` is entered by any exception out of the calls in ``body``; landing is its first block.
 
-    ``other`` is what follows where there was none, if body is left for ``block``.
+    ``other`` is the else clause, if the end of body jumps to ``block``.
     """
 
     landing: Block
@@ -66,7 +66,7 @@ class Try:
 
 @dataclass(slots=True, eq=False)
 class End:
-    """The block's Return or Raise."""
+    """The Return or Raise of a block."""
 
     block: Block
     handling: Operand | None = None

@@ -1,6 +1,6 @@
-"""From the tree of statements to Python's: what is left where it falls through anyway, ``break``, ``continue``.
+"""Lowering of the tree of statements to Python's: a jump becomes falling through, ``break`` or ``continue``.
 
-Where neither leads to the right place, a variable says where to go and each loop on the way is left.
+Where none of these leads to the right place, a variable selects the place to continue at, and each loop on the way is left.
 """
 
 import ast
@@ -13,21 +13,21 @@ from hovis.backend.source.control_flow.written_tree import Plain, Test, Written,
 from hovis.backend.source.syntax import both, marked, meaning, negated
 from hovis.ir.model import Block, Branch, Edge, Operand
 
-#: A place that control may go to: where a block stands, or the head of its loop.
+#: A place that control may continue at: (False, a block), or (True, the header of a loop around).
 Place = tuple[bool, Block]
 Places = frozenset[Place]
 NOWHERE: Final[Places] = frozenset()
 
 
-#: Places that are written in another way, in one function.
+#: Maximal number of jumps that are rewritten by ``jump_repair`` in one function.
 MAX_MENDED: Final = 200
 
-#: The variable that says where to go, if that takes more than one step.
+#: The variable that selects the place to continue at, if reaching it takes more than one step.
 WAY: Final = "way"
 
 
 class Writer(Protocol):
-    """Writes what is no jump."""
+    """Writes the parts of a tree that are no jumps."""
 
     handled: list[Block]
 
@@ -43,7 +43,7 @@ class Writer(Protocol):
 
 
 class Simplifier:
-    """Writes the leaves of a tree, joins tests that belong together, and puts what only one way leads to where that way leads."""
+    """Writes the leaves of a tree, joins tests that belong together, and moves code that a single jump leads to in place of the jump."""
 
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
@@ -82,8 +82,8 @@ class Simplifier:
         return [node]
 
     def _inlined(self, tree: list[Written]) -> list[Written]:
-        """Where one way alone leads to what stands behind a Labeled, that comes to stand there."""
-        # from the end on: what comes to stand inside has been looked at
+        """Move the code behind a Labeled to the jump that leads to it, if there is only one."""
+        # backward: the code that is moved inside has been processed already
         for k in reversed(range(len(tree))):
             node = tree[k]
             if isinstance(node, Labeled) and count(node.body, node.block) == 1:  # type: ignore[arg-type]
@@ -94,7 +94,7 @@ class Simplifier:
 
 
 def _joined(test: Test) -> Test:
-    """``if a: (if b: P else: Q) else: Q`` is ``if a and b: P else: Q``, and so on."""
+    """Rewrite ``if a: (if b: P else: Q) else: Q`` to ``if a and b: P else: Q``, and similar forms."""
     if marked(negated(test.cond) if isinstance(test.cond, ast.UnaryOp) else test.cond, "matches"):
         return test  # it becomes an except clause
     then, other = _only_test(test.then), _only_test(test.other)
@@ -114,7 +114,7 @@ def _only_test(tree: list[Written]) -> Test | None:
 
 
 def _alike(a: list[Written], b: list[Written]) -> bool:
-    """Are both the same few moves and the same jump?"""
+    """Do a and b consist of the same few moves and the same jump?"""
     if len(a) != len(b) or len(a) > 2:
         return False
     for x, y in zip(a, b, strict=True):
@@ -135,7 +135,9 @@ def _text(statements: list[ast.stmt]) -> list[str]:
 
 @dataclass(slots=True)
 class Around:
-    """Where control goes: off the end of what is being written, by break, by continue; where else it has to go from here."""
+    """Where control goes: off the end of the code being written, by break, by continue; ``ways`` are other places that it has to reach from
+    here.
+    """
 
     falls: Places
     breaks: Places | None = None
@@ -147,12 +149,12 @@ class Around:
 
 
 class Jumps:
-    """Writes a simplified tree."""
+    """Writes a simplified tree as Python statements."""
 
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
         self._looped: set[Block] = set()
-        #: what loops are left for that neither stands behind them nor around them
+        #: the blocks that loops are left for and that are neither right behind the loop nor the head of a surrounding one
         self._far: set[Block] = set()
         self._numbers: dict[Place, int] = {}
 
@@ -162,7 +164,7 @@ class Jumps:
             if not self._looped | self._far or not Mender(self._looped | self._far).tree(tree):
                 break
         else:
-            self._find_loops(tree)  # of the tree as the last mending left it
+            self._find_loops(tree)  # for the tree as the last repair left it
         return self._sequence(tree, Around(NOWHERE))
 
     def _find_loops(self, tree: list[Written]) -> None:
@@ -171,7 +173,9 @@ class Jumps:
         self._unresolved(tree, NOWHERE)
 
     def _unresolved(self, tree: list[Written], falls: Places) -> set[Place]:
-        """The places that tree goes to in mid-way; what is left for such a one becomes a loop of one round."""
+        """Return the places that tree jumps to other than by falling through; a Labeled that is left for its block in this way becomes a loop
+        with one iteration.
+        """
         found: set[Place] = set()
         for k, node in enumerate(tree):
             last = falls if k == len(tree) - 1 else NOWHERE
@@ -250,7 +254,7 @@ class Jumps:
             if place in around.falls:
                 continue
             to = self._leave(place, around)
-            # what goes on from here by the same way keeps it
+            # if the jump continues outward to the same place, the variable is already set
             to = [s for s in to if not isinstance(s, ast.Assign)] if place in around.ways else to
             ways.append(ast.If(ast.Compare(ast.Name(way, ast.Load()), [ast.Eq()], [ast.Constant(number)]), to or [ast.Pass()], []))
         return ways

@@ -1,9 +1,9 @@
-"""From jumps to ``if``, ``while`` and ``try``: the blocks of a Function as a tree of statements.
+"""Structuring of control flow: the blocks of a Function become a tree of ``if``, ``while`` and ``try``.
 
-The tree of dominators says what stands inside of what (Ramsey: Beyond Relooper, 2022): a block that one way leads to
-stands where that way leads; one where several meet stands behind all of them, and to go there is to leave what is around.
-*Regions* are blocks that have to stand in one statement: the blocks of a loop, the blocks whose exceptions one handler
-catches, the blocks where an exception is being handled.  What they lead to stands behind them.
+The dominator tree determines the nesting (Ramsey: Beyond Relooper, 2022): a block with one incoming edge
+is placed where that edge leaves; a block where several paths merge is placed behind all of them, and a jump to it leaves the statements around.
+*Regions* are blocks that have to be in one statement: the blocks of a loop, the blocks whose exceptions one handler
+catches, the blocks where an exception is being handled.  The blocks that they lead to are placed behind them.
 """
 
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ from hovis.ir.operations import enter_handler, leave_handler
 from hovis.passes.cfg.signal_polls import is_poll
 from hovis.passes.rewriting import MAY_RAISE, effect_of, sees_handled
 
-#: Ops of a block that returns or raises and may stand inside of a loop that it is no part of.
+#: Maximal number of ops of a block that returns or raises, to be placed inside of a loop that it is not part of.
 SMALL: Final = 4
-#: So many early ends in a row are written one behind the other: as one inside of the other they would be too deep.
+#: From this number on, consecutive early returns and raises are written one after another instead of nested, which would be too deep.
 LONG: Final = 32
 
 
@@ -30,18 +30,18 @@ LONG: Final = 32
 
 @dataclass(slots=True, eq=False)
 class Region:
-    """Blocks that stand in one statement: a loop, what a handler watches over, a handler."""
+    """Blocks that have to stand in one statement: a loop, the body of a try, a handler."""
 
     kind: str
     header: Block
     blocks: set[Block]
     landing: Block | None = None
-    #: does a try stand around the loop that begins with its header?
+    #: is this a try around the loop that begins with its header?
     wide: bool = False
 
 
 def structured(function: Function) -> "Tree":
-    """The tree of function, which is a private copy and is changed."""
+    """Build the tree of statements of function, which is a private copy and is changed."""
     prepare(function)
     narrow: set[Block] = set()
     while True:
@@ -60,13 +60,13 @@ def structured(function: Function) -> "Tree":
 
 
 class Wide(Exception):
-    """The try of this landing can't stand around the loop whose jump back it covers."""
+    """Raised if the try of this landing can't stand around the loop whose back edge it covers."""
 
 
 class Structurer:
-    """Builds the tree of a prepared Function; raises Cut, Apart or Wide where its jumps go criss-cross.
+    """Builds the tree of a prepared Function; raises Cut, Apart or Wide where its regions can't be nested.
 
-    narrow: landings whose tries stand within the loops whose jumps back they cover
+    narrow: landings whose tries are inside the loops whose back edges they cover
     """
 
     def __init__(self, function: Function, narrow: set[Block]) -> None:
@@ -93,7 +93,7 @@ class Structurer:
         self._place()
 
     def _depths(self) -> dict[Block, int]:
-        """How many handlers are open at the start of each block."""
+        """Return the number of open handlers at the start of each block."""
         found = {self.function.blocks[0]: 0}
         for block in self.dom.order:
             depth = found[block] + sum((op.callee is enter_handler) - (op.callee is leave_handler) for op in block.ops)
@@ -104,10 +104,12 @@ class Structurer:
     def _parent(self, block: Block) -> Block:
         return self.dom.order[self.dom.parent[self.number[block]]]
 
-    # --------------------------------------------------------------------------------------------- what a handler watches over
+    # --------------------------------------------------------------------------------------------- the regions of handlers
 
     def _watch(self, landing: Block, sources: list[Block]) -> None:
-        """The blocks of the try statement whose handler begins with landing, and of the handler."""
+        """Find the blocks of the try statement whose handler begins with landing, and those of the handler; raise Cut or Apart if that is
+        impossible.
+        """
         first = self._parent(landing)
         header, loops = self._polled(landing, first, {source for source in sources if is_poll(source)})
         body = self._between(header, set(sources)) | loops
@@ -129,7 +131,9 @@ class Structurer:
         self.regions.append(Region("handler", landing, handler))
 
     def _polled(self, landing: Block, header: Block, polls: set[Block]) -> tuple[Block, set[Block]]:
-        """The head and the blocks of the loops whose jumps back a handler covers: its try stands around them, as the text looks for signals there."""
+        """Return the header and the blocks of the outermost loop whose back edges a handler covers (else header and no blocks): the try stands
+        around the loop, as the text checks for signals at back edges.
+        """
         found: set[Block] = set()
         for loop in () if landing in self.narrow else sorted((r for r in self.regions if r.kind == "loop" and polls & r.blocks), key=lambda r: len(r.blocks)):
             if header not in loop.blocks or landing in loop.blocks or self._goes_round(loop, polls) or not self._is_calm(loop, landing):
@@ -138,7 +142,7 @@ class Structurer:
         return header, found
 
     def _goes_round(self, loop: Region, polls: set[Block]) -> bool:
-        """Does a way lead through a loop, and back, where none of these is?"""
+        """Is there a path around the loop, back to its header, that passes through none of polls?"""
         seen, todo = set[Block](), [loop.header]
         while todo:
             block = todo.pop()
@@ -151,9 +155,11 @@ class Structurer:
         return False
 
     def _is_calm(self, loop: Region, landing: Block) -> bool:
-        """Is all that a loop raises caught by this handler, or by one within?"""
+        """Is every exception that the loop raises caught by this handler, or by one within, and does the handler read nothing that the loop
+        binds again?
+        """
         if any(self.home.get(value) in loop.blocks for value in self.live[landing]):
-            return False  # it reads what is bound anew on the way back
+            return False  # it reads a value that is rebound in each iteration
         for block in loop.blocks:
             end = block.terminator
             if any(effect_of(op) & MAY_RAISE for op in block.ops) or isinstance(end, Raise):
@@ -163,7 +169,7 @@ class Structurer:
         return True
 
     def _handling(self, landing: Block) -> set[Block]:
-        """The blocks that begin while the exception that came to landing is being handled."""
+        """Return the blocks that begin while the exception caught at landing is being handled."""
         found, todo = {landing}, [landing]
         while todo:
             for edge in edges(todo.pop().terminator):
@@ -173,7 +179,7 @@ class Structurer:
         return found
 
     def _between(self, header: Block, sources: set[Block]) -> set[Block]:
-        """The blocks on the ways from header to sources (which header dominates)."""
+        """Return the blocks on the paths from header to sources (which header dominates)."""
         found = {header}
         todo = list(sources)
         while todo:
@@ -184,16 +190,16 @@ class Structurer:
         return found
 
     def _sees(self, landing: Block) -> bool:
-        """Could something behind landing tell that it stands in an except clause?"""
+        """Could code dominated by landing observe that it stands in an except clause?"""
         inside = [b for b in self.dom.order if self.dom.dominates(landing, b)]
         return any(sees_handled(op) for b in inside for op in b.all_ops()) or any(isinstance(b.terminator, Raise) and not b.terminator.again for b in inside)
 
     def _check_nesting(self) -> None:
-        """Regions are disjoint or one is inside the other."""
+        """Check that regions are disjoint or nested, and collect the regions around each block; raise Wide or Apart if they overlap."""
         for handler in (r for r in self.regions if r.kind == "handler"):
             for loop in self.regions:
                 if loop.kind == "loop" and handler.header in loop.blocks:
-                    # what returns or raises is in no loop by itself, but may stand in one
+                    # a block that returns or raises is in no natural loop, but may be placed in one
                     loop.blocks |= handler.blocks
         self.regions.sort(key=lambda r: (len(r.blocks), 2 if r.wide else r.kind != "try"))
         innermost: dict[Block, list[Region]] = {}
@@ -210,11 +216,11 @@ class Structurer:
             if isinstance(end, Invoke):
                 inner = next(region for region in innermost[block] if region.kind == "try")
                 if inner.landing is not end.error.block:
-                    # the inner handler would catch what is for the outer one
+                    # the inner handler would catch exceptions that belong to the outer one
                     raise self._to_part(inner, self.tries[end.error.block])
 
     def _to_part(self, *overlapping: Region) -> Exception:
-        """Of two statements that overlap, the handler of a try around a loop, or of one of several calls."""
+        """Return the exception to raise for overlapping regions: Wide for a try around a loop, Apart for the handler of several calls."""
         for region in overlapping:
             if region.wide:
                 return Wide(region.landing)
@@ -223,7 +229,7 @@ class Structurer:
                 return Apart(region.landing)
         raise AssertionError("statements overlap")
 
-    # --------------------------------------------------------------------------------------------- what stands where
+    # --------------------------------------------------------------------------------------------- placement
 
     def _place(self) -> None:
         for block in self.dom.order[1:]:
@@ -238,11 +244,11 @@ class Structurer:
                 self.follows.setdefault(owner, []).append(block)
 
     def _beside(self, owner: Block, block: Block) -> bool:
-        """Do both stand in the same statements (or block in more of them)?"""
+        """Is block in all statements that owner is in?"""
         return all(region in self.around.get(block, ()) for region in self.around.get(owner, ()))
 
     def _owner(self, block: Block) -> Block:
-        """The block behind which this one stands: its dominator, or the head of what the dominator is inside of and it is not."""
+        """Return the block behind which this one is placed: its dominator, or the header of a region that contains the dominator and not block."""
         owner, mine = self._parent(block), self.around.get(block, [])
         moved = True
         while moved:
@@ -258,14 +264,14 @@ class Structurer:
         return owner
 
     def _ends(self, source: Block, block: Block) -> bool:
-        """Does block do little, and then return or raise?  It may stand inside of a loop, if that is left for others as well."""
+        """Is block short, and does it return or raise? Then it may stand inside of a loop, if the loop is left for other blocks as well."""
         if not isinstance(block.terminator, Return | Raise) or len(block.ops) > SMALL:
             return False
         left = [region for region in self.around.get(source, ()) if region not in self.around.get(block, ())]
         return all(region.kind == "loop" and self._main_exit(region) is not block for region in left)
 
     def _main_exit(self, loop: Region) -> Block | None:
-        """What stands behind a loop: where its head leaves it for, else the last of all that it is left for."""
+        """Return the block that stands behind a loop: the exit of its header, else the last of all its exits, or None."""
         for edge in edges(loop.header.terminator):
             if edge.block not in loop.blocks:
                 return edge.block
@@ -278,7 +284,9 @@ class Structurer:
         return self._at(self.function.blocks[0])
 
     def _at(self, block: Block) -> Tree:
-        """block, what is inside of it, and what stands behind it; along long rows of blocks, not down."""
+        """Build the tree of block, of the blocks nested in it, and of those that stand behind it; iterates along long rows of blocks instead of
+        recursing.
+        """
         done: Tree = []
         while True:
             code = self._node(block)
@@ -297,7 +305,7 @@ class Structurer:
             done.append(Labeled(block, self._behind(code, follows)))
 
     def _begun(self, block: Block) -> list[Region]:
-        """The statements that begin at block, the innermost first."""
+        """Return the regions that begin at block as statements, the innermost first."""
         return [region for region in self.around.get(block, ()) if region.header is block and region.kind != "handler"]
 
     def _behind(self, code: Tree, follows: list[Block]) -> Tree:
@@ -306,7 +314,9 @@ class Structurer:
         return code
 
     def _node(self, block: Block) -> Tree:
-        """block, and what comes after it in the same statements; long chains of calls and of early ends are gone along, not down."""
+        """Build the tree of block, and of the code after it in the same statements; iterates along long chains of calls and of early ends
+        instead of recursing.
+        """
         code: Tree = []
         while True:
             code.append(Body(block))
@@ -329,7 +339,7 @@ class Structurer:
             block = edge.block
 
     def _alone(self, block: Block) -> bool:
-        """Does no statement begin at block, and nothing stand behind it?"""
+        """Does no statement begin at block, and no other block stand behind it?"""
         return not self.follows.get(block) and not self._begun(block)
 
     def _again(self, source: Block, edge: Edge) -> bool:
@@ -346,7 +356,7 @@ class Structurer:
 
 
 def _early_ends(block: Block) -> int:
-    """How many branches that begin here, one behind the other, return or raise on one side; up to LONG."""
+    """Count the branches from block on, one behind the other, that return or raise on one side; up to LONG."""
     count = 0
     while count < LONG and isinstance(block.terminator, Branch) and isinstance(block.terminator.true.block.terminator, Return | Raise):
         block, count = block.terminator.false.block, count + 1

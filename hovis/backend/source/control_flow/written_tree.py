@@ -1,4 +1,4 @@
-"""Trees of statements whose leaves are written already."""
+"""Trees of statements whose leaves are written as Python already."""
 
 import ast
 import copy
@@ -19,7 +19,7 @@ class Test:
 
 @dataclass(slots=True, eq=False)
 class Plain:
-    """Statements without jumps; final, if nothing comes behind them."""
+    """Statements without jumps; final if nothing follows them."""
 
     statements: list[ast.stmt]
     final: bool = False
@@ -29,7 +29,7 @@ Written = Statement | Test | Plain
 
 
 def parts(node: Written) -> list[list[Written]]:
-    """The trees inside of a node."""
+    """Return the trees inside of a node."""
     match node:
         case Test():
             return [node.then, node.other]
@@ -41,12 +41,12 @@ def parts(node: Written) -> list[list[Written]]:
 
 
 def count(tree: list[Written], block: Block) -> int:
-    """How often is tree left for block?"""
+    """Return how often tree is left for block."""
     return sum((isinstance(node, Leave) and node.block is block and not node.again) + sum(count(part, block) for part in parts(node)) for node in tree)
 
 
 def put(tree: list[Written], block: Block, rest: list[Written]) -> bool:
-    """Put rest where tree is left for block, if that is in no loop and no try."""
+    """Replace the jump to block by rest, if the jump is in no loop and no try; return whether it was replaced."""
     for k, node in enumerate(tree):
         if isinstance(node, Leave) and node.block is block and not node.again:
             tree[k:] = rest
@@ -57,13 +57,13 @@ def put(tree: list[Written], block: Block, rest: list[Written]) -> bool:
 
 
 def size(tree: list[Written]) -> int:
-    """The statements of a tree, about."""
+    """Return the approximate number of statements in a tree."""
     own = sum(len(node.statements) if isinstance(node, Plain) else not isinstance(node, Leave | Labeled) for node in tree)
     return own + sum(size(part) for node in tree for part in parts(node))
 
 
 def ends(tree: list[Written]) -> bool:
-    """Does every way through tree return or raise (and none leave it for elsewhere)?"""
+    """Does every path through tree return or raise (and none leave it for another place)?"""
     last = tree[-1] if tree else None
     if isinstance(last, Test):
         return ends(last.then) and ends(last.other)
@@ -71,7 +71,7 @@ def ends(tree: list[Written]) -> bool:
 
 
 def copied(tree: list[Written]) -> list[Written]:
-    """A copy of a tree without loops and handlers."""
+    """Return a copy of a tree without loops and handlers."""
     found: list[Written] = []
     for node in tree:
         if isinstance(node, Test):

@@ -1,1 +1,1 @@
-"""Building what is virtual: the ops that make a real object of each kind, and fill it in."""
+"""Builders of virtual objects: the ops that make a real object of each kind, and fill it in."""

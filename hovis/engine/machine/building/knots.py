@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def knot(m: "Machine", aid: int, obj: VObj) -> None:
-    """An object that contains itself: make it empty, then fill it in."""
+    """Build an object that contains itself: make it empty, then fill it in."""
     empty, fill = EMPTY[obj.kind]
     node: Operand = empty(m, obj)
     m.state.heap[aid] = obj.replace(node=node)
@@ -33,14 +33,14 @@ def _fill_cell(m: "Machine", obj: VObj, real: Dyn) -> None:
     held = obj.cells[0]
     template = class_templates.template_of(held.value) if class_templates.ALL and isinstance(held, Known) else None
     if template is not None and m.state.heap[template.aid].node is None and own_cell(m, template.aid) is real.value:
-        # the class fills it when it is made
+        # the class fills its cell when it is built
         m.operand(held)
         return
     emit_effect(m, ops.cell_set, [real, obj.cells[0]])
 
 
 def own_cell(m: "Machine", aid: int) -> Operand | None:
-    """The ``__class__`` cell that a class is to fill."""
+    """Return the ``__class__`` cell that a class is to fill, or None."""
     obj = m.state.heap[aid]
     cell = obj.cells[obj.keys.index("__classcell__")] if "__classcell__" in obj.keys else None
     return m.state.heap[cell.aid].node if isinstance(cell, Ref) else None

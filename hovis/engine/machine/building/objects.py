@@ -1,4 +1,4 @@
-"""A real object of each kind, made of what is in the virtual one."""
+"""Builders of the real object of each kind from the contents of the virtual one."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
@@ -35,7 +35,7 @@ def emit_effect(m: "Machine", callee: Any, args: list[V]) -> None:
 
 def _tuple(m: "Machine", obj: VObj) -> Operand:
     if obj.cls is tuple and all(isinstance(c, Known) and is_immutable(c.value) for c in obj.cells):
-        # where it is asked which tuple one is, one that was made is no constant, as equal ones are one constant
+        # if the code compares tuples by identity, a new tuple must not become a constant, as equal constants are one object
         if m.tables.tuples_seen:
             return build(m, ops.make_tuple, list(obj.cells), tuple, effect=Effect.READS)
         return Const(tuple(c.value for c in obj.cells))  # type: ignore[union-attr]
@@ -59,12 +59,12 @@ def _objects(m: "Machine", obj: VObj) -> Operand:
 
 
 def _replay(m: "Machine", past: History) -> Operand:
-    """Build a set in the same way again: it will be iterated over in the same order."""
+    """Rebuild a set by the steps of its history, which gives the same iteration order."""
     steps = list(past.steps)
     if type(past.base) is not tuple:
         made: Operand = Const(past.base)
     elif not past.base and steps and steps[0][0] is set.update and len(steps[0][1]) == 1:
-        # a display of constants
+        # a set display of constants
         made = build(m, set, [_operand(m, steps.pop(0)[1][0])], set)
     else:
         made = build(m, ops.make_set, [Known(item) for item in past.base], set)
@@ -99,14 +99,14 @@ def _dict(m: "Machine", obj: VObj) -> Operand:
 
 
 def _instance(m: "Machine", obj: VObj) -> Operand:
-    m.endings = True  # who is given it may refer to it weakly
+    m.endings = True  # whoever gets it may refer to it weakly
     if STORED in obj.keys:
         return stored(m, obj)
     return build(m, ops.make_object, [Known(obj.cls), Known(obj.keys), *obj.cells], obj.cls)
 
 
 def stored(m: "Machine", obj: VObj, empty: bool = False) -> Operand:
-    """An instance of a subclass of a builtin class."""
+    """Build an instance of a subclass of a builtin class."""
     inside, names, values = apart(obj)
     content = m.state.heap[inside.aid] if isinstance(inside, Ref) and obj.content is not None else None
     if content is not None:
@@ -121,13 +121,13 @@ def stored(m: "Machine", obj: VObj, empty: bool = False) -> Operand:
 
 
 def apart(obj: VObj) -> tuple[V, tuple[str, ...], tuple[V, ...]]:
-    """What an instance holds, and its attributes."""
+    """Return what C code keeps in an instance, and the names and values of its attributes."""
     at = obj.keys.index(STORED)
     return obj.cells[at], (*obj.keys[:at], *obj.keys[at + 1 :]), (*obj.cells[:at], *obj.cells[at + 1 :])
 
 
 def holder_of(m: "Machine", aid: int) -> int | None:
-    """The instance that holds a list or dict, if its class leaves the slots of the builtin class alone."""
+    """Return the virtual instance that holds a list or dict; None if there is none, or its class overrides methods of the builtin class."""
     for at, obj in m.state.heap.items():
         if obj.kind == "instance" and isinstance(obj.content, Ref) and obj.content.aid == aid and obj.node is None:
             return at if leaves_alone(obj.cls, m.state.heap[aid].cls) else None
@@ -135,7 +135,7 @@ def holder_of(m: "Machine", aid: int) -> int | None:
 
 
 def leaves_alone(cls: type, base: type) -> bool:
-    """Does a class leave all that makes an object of a builtin class what it is?"""
+    """Does cls override none of the methods that define the behaviour of its builtin base?"""
     held = [vars(derived) for derived in cls.__mro__[: cls.__mro__.index(base)]]
     return not any(name in names for names in held for name in ("__missing__", *vars(base)) if name not in _FREE)
 
@@ -158,12 +158,12 @@ def _exception(m: "Machine", obj: VObj) -> Operand:
 
 
 def _made_with(cls: type) -> tuple[str, ...]:
-    """What an instance has that was made and nothing else."""
+    """Return the attribute names of a newly made instance."""
     return ("args", *fields_of(cls))
 
 
 def _untouched(obj: VObj, args: VObj) -> bool:
-    """Has a field what the arguments gave it?"""
+    """Do all fields still have the values that the arguments gave them?"""
     given = args.cells[0] if len(args.cells) == 1 else None
     for name, cell in zip(obj.keys[1:], obj.cells[1:], strict=True):
         from_args = name in ("value", "code") and given is not None
@@ -189,7 +189,7 @@ def _function(m: "Machine", obj: VObj) -> Operand:
 def _method(m: "Machine", obj: VObj) -> Operand:
     function, instance = obj.cells
     if isinstance(function, Known) and not is_a(function.value, _PYTHON_FUNCTION):
-        # a builtin's bound method is made by reading the attribute
+        # a bound method of a builtin is built by reading the attribute
         name = Known(function.value.__name__)  # type: ignore[attr-defined]
         return build(m, getattr, [instance, name], obj.cls)
     return build(m, ops.bind, [function, instance], obj.cls)
@@ -221,7 +221,7 @@ def _dict_iter(m: "Machine", obj: VObj) -> Operand:
 
 
 def model(m: "Machine", obj: VObj, empty: bool = False) -> Operand:
-    """The real object of a C class, from the attributes of what stands for it."""
+    """Build the real object of a C class from the attributes of its stand-in."""
     check_model(m.state.heap, obj)
     stand = obj.extra[0]
     args: list[V] = []
@@ -250,12 +250,12 @@ def model(m: "Machine", obj: VObj, empty: bool = False) -> Operand:
 
 
 def hand_over(m: "Machine", obj: VObj, node: Operand) -> None:
-    """What was in the stand-in is in the real object now: iterators over a dict go on there."""
+    """Record that the real object now has the content of the virtual one: iterators over a dict continue there."""
     content = obj.content
     if isinstance(content, Ref):
         held = m.state.heap[content.aid]
         if obj.kind == "instance" and leaves_alone(obj.cls, held.cls):
-            # what is known of it stays known, as of any object that is real
+            # its contents stay known, as for any real object
             m.state.heap[content.aid] = held.replace(node=node, extra=None, cls=obj.cls)
         elif held.kind == "dict" or obj.kind == "instance":
             m.state.heap[content.aid] = held.replace(node=node, forgotten=True, cls=obj.cls, cells=(), keys=(), extra=None)

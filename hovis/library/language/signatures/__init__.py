@@ -1,1 +1,1 @@
-"""The language that rules for calls are written in, and what rules ask of types and of known values."""
+"""The signature language in which rules for calls are written, and the queries of rules about types and known values."""

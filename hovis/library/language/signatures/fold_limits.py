@@ -1,20 +1,20 @@
-"""Which operations on known values are done while tracing: those that are quickly done, with results that are small."""
+"""Limits of constant folding: only operations that are fast and whose results are small are executed while tracing."""
 
 from typing import Any as Anything
 from typing import Final
 
 from hovis.library.language.signatures.type_queries import FEW_BITS
 
-#: Units of work that are done at trace time: about a millisecond.
+#: The most units of work of an operation that is executed while tracing: about a millisecond.
 LIMIT: Final = 50_000
-#: Characters or items of a result that is computed at trace time.
+#: The most characters or items of a result that is computed while tracing.
 MAX_SIZE: Final = 500_000
-#: Bits of an int that takes part in arithmetic at trace time.
+#: The most bits of an int that takes part in arithmetic while tracing.
 MAX_BITS: Final = 32_768
 
 
 def weight(*values: object) -> int:
-    """How much work it is to walk through values; more than LIMIT is given as such."""
+    """Return the amount of work of a walk through values; the walk stops once it is more than LIMIT."""
     total = 0
     todo: list[Anything] = list(values)
     while todo and total <= LIMIT:
@@ -34,19 +34,19 @@ def weight(*values: object) -> int:
 
 
 def size_of(value: Anything) -> int:
-    """The length of a sequence, at most LIMIT + 1."""
+    """Return the length of a sequence, at most LIMIT + 1."""
     if type(value) is range:
         return min(LIMIT + 1, max(0, (value.stop - value.start) // value.step + 1))
     return min(LIMIT + 1, len(value))
 
 
 def small(*values: object, **named: object) -> bool:
-    """Is an operation whose work grows with the size of these values quickly done?"""
+    """Is an operation whose cost grows with the size of these values fast enough to be folded?"""
     return weight(*values, *named.values()) <= LIMIT
 
 
 def short(*values: object, **named: object) -> bool:
-    """The same where ints are turned to text or back: quadratic, and limited by a setting that may change."""
+    """Like `small`, for conversions between int and text: these are quadratic, and limited by a setting that may change."""
     return small(*values, **named) and _all_short((values, tuple(named.values())))
 
 

@@ -1,7 +1,7 @@
 """Rules for calls of builtins, most of them written as text: ``"str int -> str !"``.
 
-A *rule* maps the abstract arguments of a call to an :class:`Answer`, the type of the result and the effect, or to
-None: nothing is known, the call is opaque.  A row of a table is a name and a signature:
+A *rule* maps the abstract arguments of a call to an :class:`Answer` (the type of the result and the effect), or to
+None if nothing is known, which makes the call opaque.  A row of a table is a name and a signature:
 
     signature = parameter … "->" result ["!"] ["r"] ["w"] ["o"]  ! may raise, r reads, w writes mutable memory,
                                                                  o runs code of the user's: only the class is known
@@ -9,7 +9,7 @@ None: nothing is known, the call is opaque.  A row of a table is a name and a si
     result    = class {"|" class} | "(" class "," … ")" | "any"
 
 Several rows of the same name are tried in order.  Kinds stand for *exact* classes, never subclasses; a kind may add
-an effect: ``index`` and ``real`` raise OverflowError for an int that is too large, unless it is known to be small.
+an effect: ``index`` and ``real`` may raise OverflowError for an int, unless it is known to be small enough.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,7 +25,7 @@ from hovis.library.language.signatures.type_queries import PURE, RAISES, READS, 
 
 
 class Answer(NamedTuple):
-    """What a rule says of a call."""
+    """The answer of a rule for a call: the type of the result, and the effect."""
 
     type: AbstractValue
     effect: Effect = PURE
@@ -45,7 +45,7 @@ def _exactly(*classes: type) -> Kind:
 
 
 def _number(*classes: type) -> Kind:
-    """A number that C code converts to double or to Py_ssize_t."""
+    """Make the kind of numbers that C code converts to double or to Py_ssize_t; a large int may raise."""
     accepted = frozenset(classes)
 
     def fits(a: AbstractValue) -> Effect | None:
@@ -62,7 +62,7 @@ def _when(test: Callable[[AbstractValue], bool]) -> Kind:
 
 
 def _slice(a: AbstractValue) -> Effect | None:
-    """A slice with int or None bounds; a step of 0 raises."""
+    """The kind of slices with int or None bounds; a step that may be 0 raises."""
     if isinstance(a, Const) and type(a.value) is slice:
         parts: tuple[AbstractValue, ...] = (Const(a.value.start), Const(a.value.stop), Const(a.value.step))
     elif isinstance(a, Partial) and a.cls is slice:
@@ -131,7 +131,7 @@ class Parameter(NamedTuple):
     keyword_only: bool
 
     def fits(self, a: AbstractValue) -> Effect | None:
-        """The effect of taking a, None if it is not of this kind."""
+        """Return the effect of accepting a, or None if it is of none of the kinds."""
         for kind in self.kinds:
             effect = kind(a)
             if effect is not None:
@@ -158,7 +158,7 @@ def _result(text: str) -> AbstractValue:
     return found
 
 
-#: An opaque call of which no more is known than the class of its result.
+#: The effect of an opaque call of which only the class of the result is known.
 ANYTHING: Final = Effect.OPAQUE | RAISES | READS | WRITES
 
 _FLAGS: Final = {"!": RAISES, "r": READS, "w": WRITES, "o": ANYTHING}
@@ -188,7 +188,7 @@ class Signature:
         return Answer(self.result, effect)
 
     def _bind(self, args: tuple[AbstractValue, ...], named: dict[str, AbstractValue]) -> Iterator[Effect | None]:
-        """The effect of each argument; None ends it: the arguments do not fit."""
+        """Yield the effect of each argument; None means that the arguments do not fit."""
         position = 0
         for parameter in self.parameters:
             if parameter.many:
@@ -206,7 +206,7 @@ class Signature:
 
 
 def first_of(*rules: Rule) -> Rule:
-    """The answer of the first rule that has one."""
+    """Combine rules to one that returns the first answer that is not None."""
     if len(rules) == 1:
         return rules[0]
 
@@ -221,7 +221,7 @@ def first_of(*rules: Rule) -> Rule:
 
 
 def signatures(*texts: str) -> Rule:
-    """The rule of some signatures, tried in order."""
+    """Make a rule from signatures, which are tried in order."""
     return first_of(*map(Signature, texts))
 
 
@@ -230,7 +230,7 @@ MAX_COMBINATIONS: Final = 64
 
 
 def memberwise(rule: Rule) -> Rule:
-    """The rule for unions too: it has to answer for all combinations of their members, and the answers are joined."""
+    """Extend the rule to unions: it must answer for each combination of their members, and the answers are joined."""
 
     def over_members(*args: AbstractValue, **named: AbstractValue) -> Answer | None:
         found: Answer | None = None
@@ -259,7 +259,7 @@ Fold = bool | Callable[..., bool]
 
 
 def row(library: Library, fn: Callable[..., Anything], rule: Rule, fold: Fold = small, name: object = None) -> None:
-    """Add a primitive with this rule to library (under another key than fn, if name says so)."""
+    """Add a primitive with this rule to library, under the key name if it is given, else fn."""
     answer = memberwise(rule)
 
     def result(*args: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
@@ -274,9 +274,9 @@ def row(library: Library, fn: Callable[..., Anything], rule: Rule, fold: Fold = 
 
 
 def rows(library: Library, owner: Anything, table: str, folds: Mapping[str, Fold] | None = None, receiver: str = "") -> None:
-    """Add the rows of a table: names of attributes of owner, each with a signature after it.
+    """Add primitives from a table: each line is the name of an attribute of owner, followed by a signature.
 
-    ``receiver`` is the kind of a first parameter that all of them have.  Names that this Python does not have are left out.
+    ``receiver`` is the kind of the first parameter that all of them share.  Names that do not exist in this Python version are skipped.
     """
     found: dict[str, list[str]] = {}
     for line in table.strip().splitlines():

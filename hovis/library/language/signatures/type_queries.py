@@ -1,4 +1,4 @@
-"""What rules ask of the abstract arguments of a call: their class, and whether anything that is done with them runs code of the user's."""
+"""Queries of rules about the abstract arguments of a call: their exact class, and whether operations on them run user code."""
 
 import sys
 from typing import Any as Anything
@@ -25,16 +25,16 @@ LIST: Final = Type(list)
 
 
 def class_of(a: AbstractValue) -> type | None:
-    """The exact class of all values that fit a, if it is one."""
+    """Return the exact class of all values described by ``a``, or None if it is not unique."""
     if isinstance(a, Const):
         return type(a.value)
     return a.cls if isinstance(a, Type | Partial) else None
 
 
 def is_atomic(value: object, budget: int = 1000) -> bool:
-    """Is value of exact builtin types without user code, all the way down: atoms, and tuples and frozensets of them?
+    """Is value, with all its parts, of exact builtin types without user code: atoms, and tuples and frozensets of atoms?
 
-    What is larger than the budget counts as unknown.
+    False if value has more parts than the budget allows to visit.
     """
     todo: list[Anything] = [value]
     while todo and (budget := budget - 1) > 0:
@@ -50,7 +50,7 @@ def is_atomic(value: object, budget: int = 1000) -> bool:
 
 
 def atomic(a: AbstractValue) -> bool:
-    """Does no operation on a run user code or read mutable memory?"""
+    """Do operations on ``a`` never run user code, and never read mutable memory?"""
     if isinstance(a, Const):
         return is_atomic(a.value)
     if isinstance(a, Partial):
@@ -60,40 +60,42 @@ def atomic(a: AbstractValue) -> bool:
     return isinstance(a, Type) and a.cls in ATOMS
 
 
-#: Containers of the trace that rules are told the parts of.
+#: Classes of containers of the trace whose parts are visible to the rules.
 _HELD: Final = (tuple, list, dict)
 
 
 def solid(a: AbstractValue) -> bool:
-    """Does no operation on a run user code: an atom, or a container of the trace with nothing else in it?"""
+    """Do operations on ``a`` never run user code, because it is an atom, or a container of the trace that contains only such values?"""
     if isinstance(a, Partial):
         return a.cls in _HELD and all(map(solid, a.parts)) and (a.cls is not dict or all(map(is_atomic, a.keys)))
     return atomic(a)
 
 
 def flat(a: AbstractValue) -> bool:
-    """Is a a container of the trace, of atoms?"""
+    """Is ``a`` a container of the trace that contains only atoms?"""
     return isinstance(a, Partial) and a.cls in _HELD and all(map(atomic, a.parts)) and (a.cls is not dict or all(map(is_atomic, a.keys)))
 
 
 def looking_at(*values: AbstractValue) -> Effect:
-    """What it is to look at all of these: reading, if one can change."""
+    """Return the effect of inspecting these values: READS if one is mutable, else PURE."""
     return READS if any(isinstance(a, Partial) and (a.cls is not tuple or looking_at(*a.parts)) for a in values) else PURE
 
 
 def moderate(a: AbstractValue) -> bool:
-    """Is a an int that converts to float and to an index without overflow?"""
+    """Is ``a`` an int that converts to float and to an index without overflow?"""
     if class_of(a) is bool:
         return True
     return isinstance(a, Const) and type(a.value) is int and -sys.maxsize <= a.value <= sys.maxsize
 
 
-#: Of more parts than this no common type is worked out.
+#: The most parts of a container for which the join of their types is computed.
 MAX_PARTS: Final = 64
 
 
 def values_of(a: AbstractValue) -> AbstractValue:
-    """What is known of an unknown value of a dict, or item of a list: of one of the trace that holds atoms alone."""
+    """Return the type of an unknown value of a dict, or item of a list; ANY unless it is a container of the trace that contains only atoms, or
+    its item type is known.
+    """
     if isinstance(a, Items):
         return a.items
     if not isinstance(a, Partial) or not a.parts or len(a.parts) > MAX_PARTS or not flat(a):
@@ -105,7 +107,7 @@ def values_of(a: AbstractValue) -> AbstractValue:
 
 
 def printable(a: AbstractValue) -> bool:
-    """Does conversion of a to text never raise?  An int may have more digits than ``sys.get_int_max_str_digits()``."""
+    """Does conversion of ``a`` to text never raise? An int may have more digits than ``sys.get_int_max_str_digits()``."""
     if isinstance(a, Const):
         return is_atomic(a.value) and _few_digits(a.value)
     if isinstance(a, Partial):
@@ -115,7 +117,7 @@ def printable(a: AbstractValue) -> bool:
     return isinstance(a, Type) and a.cls in ATOMS - {int, range}
 
 
-#: An int of so many bits has fewer digits than the least limit that can be set (640).
+#: An int of this many bits has fewer digits than the lowest limit for ``sys.set_int_max_str_digits`` (640).
 FEW_BITS: Final = 2100
 
 
@@ -128,17 +130,17 @@ def _few_digits(value: object) -> bool:
 
 
 def part(a: AbstractValue) -> AbstractValue:
-    """What is known of a as a part of something: no constants."""
+    """Return the type of ``a`` as a part of another value, without constants."""
     return forget(a) if isinstance(a, Const) else a
 
 
 def tuple_of(*parts: AbstractValue) -> Partial:
-    """The type of a tuple with these parts."""
+    """Return the type of a tuple with these items."""
     return Partial(tuple, range(len(parts)), map(part, parts))
 
 
 def items_of(a: AbstractValue) -> tuple[AbstractValue, ...] | None:
-    """What is known of the items of a tuple, if their number is known."""
+    """Return the types of the items of a tuple, or None if their number is not known."""
     if isinstance(a, Partial) and a.cls is tuple:
         return a.parts
     if isinstance(a, Const) and type(a.value) is tuple:

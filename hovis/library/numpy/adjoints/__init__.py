@@ -1,1 +1,1 @@
-"""What derivatives of NumPy programs compute with: tangents, cotangents, tapes, inverses."""
+"""Functions that derivatives of NumPy programs compute with: tangents, cotangents, tapes, inverses."""

@@ -1,4 +1,4 @@
-"""The cotangents that a reverse sweep adds up: of exactly the type that the type of a value says."""
+"""The cotangents that a reverse sweep accumulates: each has exactly the type of its primal value."""
 
 import itertools
 import operator
@@ -17,7 +17,7 @@ from hovis.library.numpy.rules.manipulation import in_shape
 
 
 def alike(g: Any, x: Any) -> Any:
-    """g as what x is, exactly."""
+    """Convert the cotangent g to exactly the type, shape and dtype of x; a g of None becomes zeros."""
     if g is None:
         return zero_of(x)
     if isinstance(x, np.ndarray):
@@ -28,17 +28,17 @@ def alike(g: Any, x: Any) -> Any:
 
 
 def zero_of(x: Any) -> Any:
-    """Nothing, of exactly the type of x."""
+    """Return the zero of exactly the type of x."""
     return x.dtype.type(0) if isinstance(x, np.generic) else zeros_like(x)
 
 
 def differentiable(kind: AbstractValue) -> bool:
-    """May a value of this type change a little?"""
+    """Can a value of this type have a derivative?"""
     return cotangent_type(kind) is not None
 
 
 def cotangent_type(kind: AbstractValue) -> AbstractValue | None:
-    """The type of cotangents of values of this type; None if there are none."""
+    """Return the type of the cotangents of values of this type; None if they have none."""
     if isinstance(kind, Union):
         found = [one for one in map(cotangent_type, kind.members) if one is not None]
         return reduce(join, found) if found else None
@@ -62,12 +62,12 @@ _CONSTANT: Final = frozenset({bool, int, str, bytes, type(None), range, slice, t
 
 
 def zero_tape(tape: Any, slot: Slot) -> Any:
-    """A tape with nothing for each thing that is on another, for what is in such slots."""
+    """Return a tape with a zero cotangent for each entry of another tape, whose entries are of the type of slot."""
     return [zero_of(value) if isinstance(value, float | complex | np.inexact | np.ndarray) else _nothing(slot) for value in tape or ()]
 
 
 def _nothing(slot: Slot) -> Any:
-    """The cotangent of what stands for a value where there is none."""
+    """Return the zero cotangent of a slot's type, for an entry that is not a number or an array; None if the type has no zero."""
     kinds = slot.type.members if isinstance(slot.type, Union) else (slot.type,)
     return next((zero for kind in kinds if (zero := _zero_in(kind, slot.shape)) is not None), None)
 
@@ -79,17 +79,17 @@ def _zero_in(kind: AbstractValue, shape: tuple[int | None, ...] | None) -> Any:
 
 
 def placed(position: int, g: Any) -> tuple[Any, ...]:
-    """The cotangent of a tuple of whose items only one has one."""
+    """Return the cotangent of a tuple of which only the item at position has a cotangent, g."""
     return (*(None,) * position, g)
 
 
 def item(g: Any, position: int) -> Any:
-    """The cotangent of an item of a tuple that has this one."""
+    """Return the cotangent of an item of a tuple, given the cotangent g of the tuple; None if there is none."""
     return g[position] if g is not None and position < len(g) else None
 
 
 def united(a: Any, b: Any) -> Any:
-    """Two cotangents of what is not known together."""
+    """Add two cotangents whose structure is not known while tracing; None stands for zero."""
     if a is None or b is None:
         return b if a is None else a
     if isinstance(a, tuple) and isinstance(b, tuple):
@@ -97,17 +97,17 @@ def united(a: Any, b: Any) -> Any:
     return a + b
 
 
-#: Arithmetic on numbers and arrays that is done again rather than kept.
+#: Arithmetic on numbers and arrays whose results are recomputed in the reverse sweep, not stored.
 ARITHMETIC: Final = frozenset({
     operator.add, operator.sub, operator.mul, operator.neg, operator.truediv, np.add, np.subtract, np.multiply, np.negative, np.true_divide, np.square,
 })  # fmt: skip
 
-#: What makes an array of its own.
+#: Functions that return a new array.
 FRESH: Final[frozenset[Any]] = frozenset(
     {np.zeros, np.zeros_like, np.empty, np.empty_like, np.ones, np.ones_like, np.full, np.full_like, np.copy, np.ndarray.copy}
 )
 
-#: What gives a view of its first operand, or may: a copy where no view will do.
+#: Functions that return a view of their first operand, or a copy where no view is possible.
 VIEWS: Final = frozenset(
     {
         np.reshape, np.ndarray.reshape, np.ravel, np.ndarray.ravel, np.transpose, np.ndarray.transpose, np.swapaxes, np.ndarray.swapaxes, np.moveaxis,
@@ -117,15 +117,15 @@ VIEWS: Final = frozenset(
     }
 )  # fmt: skip
 
-#: Of these it is one only of the array alone: of another dtype it would be a copy.
+#: Functions of VIEWS that return a view only if called with the array alone: with another dtype it would be a copy.
 ALONE: Final = frozenset({np.asarray, np.asanyarray, np.ascontiguousarray})
 
-#: Of these the result may be a copy after all.
+#: Functions of VIEWS whose result may be a copy nevertheless.
 MAY_COPY: Final = frozenset({np.reshape, np.ndarray.reshape, np.ravel, np.ndarray.ravel, np.ascontiguousarray})
 
 
 def is_basic(index: Any) -> bool:
-    """Is what stands in the brackets an index of NumPy's basic kind, which gives a view?"""
+    """Is index (an operand of a subscript) certainly one of NumPy's basic indices, which give a view?"""
     if isinstance(index, Const):
         parts = index.value if is_a(index.value, tuple) else (index.value,)
         return all(part is None or part is Ellipsis or isinstance(part, slice) or type(part) is int or isinstance(part, np.integer) for part in parts)
@@ -135,32 +135,32 @@ def is_basic(index: Any) -> bool:
     return isinstance(kind, Type) and (kind.cls in (int, slice) or issubclass(kind.cls, np.integer))
 
 
-#: What makes a shadow: zeros, laid out as the array is.
+#: Makes a shadow: zeros with the memory layout of the array.
 shadow_of = np.zeros_like
 
 
 def updated(x: Any, index: Any, value: Any) -> Any:
-    """An array that is x but for a part, which is value: an op, as it stands."""
+    """Return a copy of x with the part at index replaced by value. It stays a single op in the IR."""
     made = x.copy()
     made[index] = value
     return made
 
 
 def overwritten(x: Any, index: Any) -> Any:
-    """A copy of a part of an array."""
+    """Return a copy of the part of x at index."""
     found = x[index]
     return found.copy() if isinstance(found, np.ndarray) else found
 
 
 def taken(shadow: Any, index: Any) -> Any:
-    """What is in a part of a shadow, which is zero from now on."""
+    """Return the part of a shadow at index, and set that part to zero."""
     found = overwritten(shadow, index)
     shadow[index] = 0.0
     return found
 
 
 def may_repeat(index: Any) -> bool:
-    """May an index name a place twice?  A basic one does not, nor a mask, nor one whose places are known."""
+    """May an index operand name an element twice? A basic index or a mask does not, and for a known index `repeats` decides."""
     if is_basic(index):
         return False
     if isinstance(index, Const):
@@ -170,7 +170,7 @@ def may_repeat(index: Any) -> bool:
 
 
 def repeats(index: Any) -> bool:
-    """May an index that is known name a place twice?"""
+    """May a known index name an element twice?"""
     parts = [np.asarray(part) for part in (index if isinstance(index, tuple) else (index,)) if isinstance(part, list | np.ndarray)]
     if not parts or (len(parts) == 1 and parts[0].dtype.kind == "b"):
         return False
@@ -181,14 +181,16 @@ def repeats(index: Any) -> bool:
 
 
 def whole_to(dtype: Any) -> int:
-    """Up to which number a float of this kind tells all whole ones apart."""
+    """Return the limit up to which a float of this dtype represents every integer exactly."""
     return int(2 / np.finfo(dtype).eps)
 
 
 def taken_last(shadow: Any, index: Any, most: int) -> Any:
-    """What is in parts of a shadow, as the cotangent of what was stored there, and zero from now on; of what was stored at one place the last has it.
+    """Return the parts of a shadow at index as the cotangent of the values stored there, and set these parts to zero. Where several values were
+    stored in one element, the last one gets the cotangent.
 
-    Which one that was is found by storing numbers there: digits of them, where floats of this kind tell fewer apart (most).
+    To find the last one, index numbers are stored in the shadow and read again. If floats of this dtype can represent fewer integers (most) than
+    there are values, the numbers are stored digit by digit, in base most.
     """
     found = overwritten(shadow, index)
     numbers = np.arange(found.size).reshape(found.shape)
@@ -202,37 +204,37 @@ def taken_last(shadow: Any, index: Any, most: int) -> Any:
 
 
 def apart(a: Any, b: Any) -> None:
-    """Two arrays of which one is stored into must not share memory: their cotangents would."""
+    """Raise DerivativeError if two arguments, one of which is stored into, share memory: their cotangents would share it, too."""
     if np.may_share_memory(a, b):
         raise DerivativeError("two arguments share memory, and the function stores into it: there is one cotangent for both; pass a copy of one")
 
 
 def given(shadow: Any, index: Any, g: Any) -> None:
-    """A part of a shadow gets g more."""
+    """Add g to the part of a shadow at index."""
     shadow[index] += g
 
 
 def scatter(shadow: Any, index: Any, g: Any) -> None:
-    """Parts of a shadow, some of which may be the same, get g more: an op, as it stands."""
+    """Add g to the parts of a shadow at index, which may name an element more than once. It stays a single op in the IR."""
     np.add.at(shadow, index, g)
 
 
 def whole(shadow: Any, g: Any) -> None:
-    """All of a shadow gets g more."""
+    """Add g to a shadow in place."""
     shadow += g
 
 
 def replaced(shadow: Any, g: Any) -> None:
-    """All of a shadow becomes g."""
+    """Overwrite all of a shadow with g."""
     shadow[...] = g
 
 
 def returned(shadow: Any, part: Any, g: Any) -> None:
-    """A shadow gets g more, if what was taken of it turned out to be a copy."""
+    """Add g to a shadow, if part, which was taken from it, turned out to be a copy."""
     if not np.shares_memory(shadow, part):
         shadow += g
 
 
 def owned(g: Any) -> Any:
-    """A copy that may be added to in place."""
+    """Return a copy of g that may be added to in place."""
     return g.copy() if isinstance(g, np.ndarray) else g

@@ -1,4 +1,4 @@
-"""How operands of NumPy's functions are found from the result (:mod:`hovis.library.tables.inverses`)."""
+"""Rules that compute an operand of a NumPy function from its result (:mod:`hovis.library.tables.inverses`)."""
 
 import operator
 from collections.abc import Callable
@@ -36,12 +36,12 @@ inverse(np.power, lambda y, a, b: y ** (1 / b), lambda y, a, b: np.log(y) / np.l
 
 
 def _solved_right(y: Any, a: Any, b: Any) -> Any:
-    """a in a @ b."""
+    """Solve y = a @ b for a."""
     return np.linalg.solve(np.swapaxes(b, -1, -2), np.swapaxes(y, -1, -2)).swapaxes(-1, -2) if y.ndim > 1 else np.linalg.solve(b.T, y)
 
 
 def _solved_left(y: Any, a: Any, b: Any) -> Any:
-    """b in a @ b."""
+    """Solve y = a @ b for b."""
     return np.linalg.solve(a, y)
 
 
@@ -134,8 +134,8 @@ inverse(np.concatenate, _split, None)
 
 
 def _order(x: Unknown, indices: Any) -> Any:
-    """How results make up an array: the shape of what one of them is all of, or the axis along which slices follow each other
-    until they are all of it, and which they are; is it a single position?
+    """Return how results of subscripts make up the array x: (shape, position) if one result has all of its elements, or (axis, ((position, is a
+    single index?), ...)) for slices that follow each other along an axis and cover it; None if they do not make up x.
     """
     if x.shape is None:
         return None
@@ -162,7 +162,7 @@ def _joined(order: Any, *parts: Any) -> Any:
 
 
 def _span(shape: tuple[int, ...], index: Any) -> tuple[int, int, int, bool] | None:
-    """The one axis along which an index takes a part, from where to where, and whether it is a single position."""
+    """Return the one axis along which an index takes a part, with start, stop and whether it is a single position; None for any other index."""
     index = index if isinstance(index, tuple) else (index,)
     if index.count(None) or len(index) - index.count(Ellipsis) > len(shape):
         return None

@@ -1,6 +1,6 @@
-"""What rules of derivatives ask of their operands, answered at once where it is known.
+"""Queries of derivative rules about their operands, answered at once where the answer is known while tracing.
 
-The functions are Python that a trace can go through as well; they are asked so often that this would be most of what tracing a rule takes.
+The functions are Python code that could be traced as well; they are called so often that this would be most of the work of tracing a rule.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,9 @@ from hovis.library.numpy.types.arrays import dtype_of
 
 
 class Kind(NamedTuple):
-    """Of a value of which no more is unknown than its numbers; the shape is None if it is not known, and the dtype is that which NumPy has for it."""
+    """The class, dtype and shape of a number or an array; the shape is None if it is not known, and a Python number has the dtype that NumPy
+    gives it.
+    """
 
     cls: type
     dtype: "np.dtype[Any]"
@@ -24,7 +26,7 @@ class Kind(NamedTuple):
 
 
 def kind_of(value: V) -> Kind | None:
-    """What is known of a number or an array; None if it may be anything else."""
+    """Return the Kind of a number or an array; None if the value may be anything else."""
     if not isinstance(value, Dyn) or value.maybe_unbound or value.maybe_end:
         return None
     known = value.type
@@ -42,7 +44,7 @@ def _sizes(value: Dyn) -> tuple[int, ...] | None:
 
 
 def _answered(answer: Callable[[Kind], Any]) -> Action:
-    """The answer, if it is known what it is about, and if there is one (None: there is none)."""
+    """Make an action that answers a query from the Kind of its operand; it gives None if the Kind is not known or has no answer."""
 
     def act(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
         kind = kind_of(args[0]) if len(args) == 1 and not kwargs else None

@@ -1,7 +1,8 @@
-"""The memory of arrays that change, while a program is recorded: the cotangent of an array lies where the array does.
+"""Shadow memory of arrays that are stored into while a program is recorded: the cotangent of an array lies in the shadow where the array lies in
+memory.
 
-All views of one array have one *root*, the array that owns the memory.  Its shadow has a byte for each of its bytes; seen
-with the strides of an array it is the cotangent of that array, whatever that is a view of.
+All views of one array have one *root*, the array that owns the memory.  The shadow of the root has one byte for each of its
+bytes; viewed with the offset and strides of any view, it is the cotangent of that view.
 """
 
 import math
@@ -10,48 +11,48 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-#: What makes an array of lists in lists.
+#: Converts nested lists to an array.
 array: Final = np.array
-#: What is given several arrays in a list.
+#: Functions that take several arrays in a list.
 OF_SEVERAL: Final = frozenset(
     {
         np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack, np.block, np.select, np.choose, np.linalg.multi_dot, np.ix_, np.piecewise,
         np.lexsort,
     }
 )  # fmt: skip
-#: What does something to elements, again and again; and what makes an array wider, and flat.
+#: ``ufunc.at``, which applies an operation to elements repeatedly; and functions that add, broadcast and flatten arrays.
 AT: Final = np.ufunc.at
 ADD: Final = np.add
 broadcast: Final = np.broadcast_to
 flattened: Final = np.ravel
-#: Operators on scalars of NumPy's that are methods of arrays.
+#: The class whose methods replace those of NumPy scalars that have no derivative of their own.
 METHODS: Final = np.ndarray
 
 
 class Shadow(NamedTuple):
-    """The shadow of a root: its bytes, and the address of the first one of the root."""
+    """The shadow of a root: its bytes, and the address of the first byte of the root."""
 
     bytes: Any
     start: int
 
 
 def is_array(x: object) -> bool:
-    """Is it an array itself, no stand-in for one?"""
+    """Is x itself an array, not a stand-in for one?"""
     return issubclass(type(x), np.ndarray)
 
 
 def is_scalar(x: object) -> bool:
-    """Is it a number of NumPy's?"""
+    """Is x a NumPy scalar?"""
     return issubclass(type(x), np.generic)
 
 
 def is_integer(x: object) -> bool:
-    """Is it an integer of NumPy's?"""
+    """Is x a NumPy integer?"""
     return issubclass(type(x), np.integer)
 
 
 def varies(x: object) -> bool:
-    """Is it a real or complex number, or an array of these?"""
+    """Is x a real or complex number, or an array of these?"""
     kind = type(x)
     if kind is float or kind is complex:
         return True
@@ -62,19 +63,19 @@ def varies(x: object) -> bool:
 
 
 def takes_lists(callee: Any) -> int:
-    """Is a list that it is given an array (1), or a list of arrays (2), to it?  Else 0."""
+    """Return how callee treats a list argument: as an array (1), as a list of arrays (2), or neither (0)."""
     if callee is np.array or not (isinstance(callee, np.ufunc) or str(getattr(callee, "__module__", "")).startswith("numpy")):
         return 0
     return 2 if callee in OF_SEVERAL else 1
 
 
 def array_of(x: Any) -> Any:
-    """What a list of numbers and arrays is, where an array is wanted."""
+    """Convert a list of numbers and arrays to an array."""
     return np.asarray(x)
 
 
 def is_in_parts(target: Any, index: Any, value: Any) -> bool:
-    """Is a list with parts of an array stored into that array?  NumPy copies them one after the other, into a part that is no copy."""
+    """Is a list that contains parts of an array stored into that array? NumPy copies them one after the other, into a part that is a view."""
     if type(value) not in (list, tuple) or not any(isinstance(x, np.ndarray) and np.may_share_memory(x, target) for x in _leaves(value)):
         return False
     part = target[index]
@@ -86,25 +87,25 @@ def _leaves(value: Any) -> list[Any]:
 
 
 def root_of(x: Any) -> Any:
-    """The array that owns the memory of x."""
+    """Return the array that owns the memory of x."""
     while isinstance(base := _base_of(x), np.ndarray):
         x = base
     return x
 
 
 def _base_of(x: Any) -> Any:
-    """What x is a view of; ``as_strided`` puts an object between."""
+    """Return the array of which x is a view; ``as_strided`` puts an object in between."""
     return x.base if isinstance(x.base, np.ndarray) else getattr(x.base, "base", None)
 
 
 def shadow_of(root: Any) -> Shadow:
-    """Zeros, as many bytes as lie between the first and the last of root's."""
+    """Return a zeroed Shadow with as many bytes as the root spans in memory."""
     low, high = _bounds(root)
     return Shadow(np.zeros(high - low, np.uint8), low)
 
 
 def seen_as(shadow: Shadow, x: Any) -> Any:
-    """The shadow as x shows the root: an array that may be added to."""
+    """Return the part of the shadow that belongs to x, with the shape and strides of x: an array that may be added to in place."""
     offset = x.__array_interface__["data"][0] - shadow.start
     return np.ndarray(x.shape, x.dtype, shadow.bytes, offset if x.size else 0, x.strides)
 
@@ -118,18 +119,18 @@ def _bounds(x: Any) -> tuple[int, int]:
 
 
 def repeats(x: Any) -> bool:
-    """Does an array show some of its memory in several places?"""
+    """Do several elements of an array share memory?"""
     low, high = _bounds(x)
     return bool(x.size * x.itemsize > high - low)
 
 
 def copied(x: Any) -> Any:
-    """A copy that may be stored into."""
+    """Return a copy that may be stored into."""
     return x.copy()
 
 
 def twin_of(x: Any) -> Any:
-    """Memory of its own for what is in x, laid out as x is: what would be a view of x is one of this, and nothing else is."""
+    """Allocate new memory with the layout of x: exactly those operations that give a view of x give a view of the result."""
     low, high = _bounds(x)
     start = x.__array_interface__["data"][0]
     if (high - low) % max(x.itemsize, 1) or repeats(x) or (low == start and high - low == x.size * x.itemsize):
@@ -138,7 +139,7 @@ def twin_of(x: Any) -> Any:
 
 
 def cast_into(target: Any, source: Any) -> None:
-    """As an operator writes its result into an array."""
+    """Store source in target with the casting rule of an operator that writes its result into an array."""
     np.copyto(target, source, casting="same_kind")
 
 
@@ -146,7 +147,9 @@ Written = tuple[Any, Callable[..., Any], tuple[Any, ...], dict[str, Any], Any]
 
 
 def written(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Written | None:
-    """Of what writes into an array: that array, what computes the same (callee, args and kwargs), and what the call gives."""
+    """Analyze a call that writes into an array. Return that array, an equivalent call that does not write (callee, args and kwargs), and the
+    result of the original call; None for any other call.
+    """
     if kwargs.get("out") is not None:
         into = kwargs["out"][0] if isinstance(kwargs["out"], tuple) else kwargs["out"]
         return into, callee, args, {name: value for name, value in kwargs.items() if name != "out"}, into
@@ -164,19 +167,21 @@ def written(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Writt
     return None
 
 
-#: What stores values in places that other arguments say.
+#: Functions that store values at positions given by other arguments.
 PLACING: Final = frozenset({np.put, np.ndarray.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis})
-#: By what names these are given the values, and where that stands.
+#: The names of the parameter for the values in these functions, and its position.
 _VALUES: Final = {"v": 2, "vals": 2, "values": 2, "val": 1}
 
 
 def placing(callee: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> int | str:
-    """Which argument of one of these has the values: its position, or its name."""
+    """Return the argument of a PLACING function that holds the values: its position, or its name."""
     return next((name for name in kwargs if name in _VALUES), 1 if callee is np.fill_diagonal else 2)
 
 
 def spots(callee: Any, args: Sequence[Any], kwargs: Mapping[str, Any], values: Any) -> Any:
-    """Which of these values each element of the array gets from such a call; -1 where it gets none.  The call itself tells."""
+    """Return, for each element of the array, the index of the value that such a call stores in it, or -1. The call itself is run on index
+    numbers.
+    """
     found = np.full(args[0].shape, -1)
     which = placing(callee, args, kwargs)
     numbers = np.arange(np.size(values)).reshape(np.shape(values))
@@ -186,27 +191,27 @@ def spots(callee: Any, args: Sequence[Any], kwargs: Mapping[str, Any], values: A
 
 
 def placed(x: Any, at: Any, values: Any) -> Any:
-    """x, with these values where they belong."""
+    """Return x, with the values where at gives an index."""
     return np.where(at >= 0, np.take(np.ravel(values), np.maximum(at, 0)), x)
 
 
 def as_array(x: Any) -> Any:
-    """A number or a list as an array of one axis or more."""
+    """Convert a number or a list to an array with at least one axis."""
     return np.array([x]) if isinstance(x, float | complex | np.number) else np.array(x) if isinstance(x, list | tuple) else x
 
 
 def steps_of(shape: tuple[int, ...], index: Any) -> list[Any]:
-    """The places that an index means, one after the other."""
+    """Return the positions that an index selects, in order."""
     return list(zip(*np.unravel_index(np.ravel(np.arange(math.prod(shape)).reshape(shape)[index]), shape), strict=True))
 
 
 def is_ufunc(x: Any) -> bool:
-    """Is it a universal function?"""
+    """Is x a universal function?"""
     return isinstance(x, np.ufunc)
 
 
 def writes_out(callee: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """Is a call given an array for its result?  The arguments may be operands of an op."""
+    """Does a call pass an array for its result? The arguments may be operands of an op."""
     out = kwargs.get("out")
     if out is not None and getattr(out, "value", out) is not None:
         return True
@@ -214,17 +219,17 @@ def writes_out(callee: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> b
 
 
 def scattered(callee: Any, args: tuple[Any, ...]) -> int:
-    """Is it ``np.add.at`` (1) or ``np.subtract.at`` (-1)?  Else 0."""
+    """Return 1 for ``np.add.at``, -1 for ``np.subtract.at``, and 0 for any other call."""
     return (args[0] is np.add) - (args[0] is np.subtract) if callee is np.ufunc.at and len(args) == 4 else 0
 
 
 def as_list(call: Callable[..., Any], x: Any) -> Any:
-    """x.tolist(), item by item, by calls of that."""
+    """Compute ``x.tolist()`` item by item; each conversion is made through call."""
     number = complex if x.dtype.kind == "c" else float
     if x.ndim == 0:
         return call(number, (x,), {})
     return [call(number, (item,), {}) if x.ndim == 1 else as_list(call, item) for item in x]
 
 
-#: What is done in place of what makes Python objects of an array.
+#: Methods that convert an array to Python objects -> the function that is called in place of them.
 INSTEAD: Final[dict[Any, Callable[..., Any]]] = {np.ndarray.tolist: as_list}

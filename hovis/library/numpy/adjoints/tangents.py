@@ -1,6 +1,6 @@
-"""What tangents and cotangents are: of the kind of the value, a number of a number, an array of an array, a tuple of a tuple.
+"""Tangents and cotangents, which have the structure of the primal value: a number for a number, an array for an array, a tuple for a tuple.
 
-All of it is Python that the engine traces through, at the types of what it is given.
+All functions are Python code that the engine traces for the types of the arguments.
 """
 
 from types import BuiltinFunctionType, FunctionType
@@ -16,64 +16,64 @@ from hovis.library.numpy.types.shapes import Facts, Shape, for_engine
 
 
 def is_array(x: Any) -> bool:
-    """Is it an array or a scalar of NumPy's?"""
+    """Is x an array or a NumPy scalar?"""
     return isinstance(x, np.ndarray | np.generic)
 
 
 def is_leaf(kind: AbstractValue) -> bool:
-    """Is a value of this type a leaf of a tree for certain, and if it is a number of one kind?"""
+    """Is a value of this type certainly a leaf of a tree? A Union with an Array among its members is not accepted."""
     if isinstance(kind, Union):
         return not any(isinstance(one, Array) for one in kind.members) and all(map(is_leaf, kind.members))
     return isinstance(kind, Array) or (isinstance(kind, Type) and (issubclass(kind.cls, np.generic) or kind.cls in _LEAVES))
 
 
 def is_whole(kind: AbstractValue) -> bool:
-    """Is a value of this type a leaf of a tree for certain, of whatever kind?"""
+    """Is a value of this type certainly a leaf of a tree? A Union may mix arrays and numbers."""
     return all(map(is_leaf, kind.members)) if isinstance(kind, Union) else is_leaf(kind)
 
 
-#: Classes of numbers and of names.
+#: Classes of leaves without parts: numbers, strings, None, and functions.
 _LEAVES: Final = frozenset({int, float, complex, bool, str, bytes, type(None), FunctionType, BuiltinFunctionType})
 
 
 def is_complex(x: Any) -> bool:
-    """Is it complex, a number or an array?"""
+    """Is x complex, a number or an array?"""
     return x.dtype.kind == "c" if is_array(x) else isinstance(x, complex)
 
 
 def conjugate(x: Any) -> Any:
-    """The complex conjugate; x itself, if it is real."""
+    """Return the complex conjugate, or x itself if it is real."""
     return x.conjugate() if is_complex(x) else x
 
 
 def shape_of(x: Any) -> tuple[int, ...]:
-    """The shape of an array; () of a number, NumPy's or Python's."""
+    """Return the shape of an array; () for a NumPy or Python number."""
     return x.shape if isinstance(x, np.ndarray) else ()
 
 
 def rank_of(x: Any) -> int:
-    """How many axes there are; 0 of a number."""
+    """Return the number of axes; 0 for a number."""
     return len(shape_of(x))
 
 
 def in_a_row(x: Any) -> Any:
-    """An array of one axis, with the elements of an array or with a number."""
+    """Return a 1-d array with the elements of an array or with a number."""
     return np.array([x]) if isinstance(x, float | int | complex | np.generic) else np.reshape(x, (-1,))
 
 
 def sized(x: Any) -> bool:
-    """Is the shape known while tracing?"""
+    """Is the shape of x known while tracing?"""
     known = [seen(dim) for dim in shape_of(x)]
     return all(known)
 
 
 def fits(g: Any, x: Any) -> bool:
-    """Is g certain to be of the type and the shape of x?"""
+    """Is g certain to have the type, dtype and shape of x?"""
     return type(g) is type(x) and (not isinstance(x, np.ndarray) or (g.dtype == x.dtype and g.shape == x.shape))
 
 
 def fitted(g: Any, x: Any) -> Any:
-    """The cotangent of what x was broadcast to, as one of x itself."""
+    """Convert the cotangent g of a broadcast of x to a cotangent of x: sum it over the broadcast axes, and cast it to the dtype."""
     if fits(g, x):
         return g
     shape = shape_of(x)
@@ -89,7 +89,7 @@ def fitted(g: Any, x: Any) -> Any:
 
 
 def shared_out(g: Any, x: Any) -> Any:
-    """As :func:`fitted`, where x may be a list of which NumPy made an array: a cotangent of each of its items."""
+    """Like :func:`fitted`, where x may also be a list that NumPy converted to an array: give a cotangent for each of its items."""
     if not isinstance(x, tuple | list):
         return fitted(g, x)
     while rank_of(g) > depth(x):
@@ -100,12 +100,12 @@ def shared_out(g: Any, x: Any) -> Any:
 
 
 def depth(x: Any) -> int:
-    """How many axes an array of x has, which may be a list of lists."""
+    """Return the number of axes of an array made of x, which may be a list of lists."""
     return 1 + (depth(x[0]) if x else 0) if isinstance(x, tuple | list) else rank_of(x)
 
 
 def summed_to(g: Any, shape: tuple[int, ...]) -> Any:
-    """g, summed over the axes along which an array of this shape was repeated to be like it."""
+    """Sum g over the axes along which an array of this shape was broadcast."""
     if shape == ():
         return np.sum(g)
     extra = g.ndim - len(shape)
@@ -115,7 +115,7 @@ def summed_to(g: Any, shape: tuple[int, ...]) -> Any:
 
 
 def spread(t: Any, y: Any) -> Any:
-    """A tangent or cotangent, broadcast to be like y."""
+    """Broadcast a tangent or cotangent to the shape of y."""
     if fits(t, y):
         return t
     if not shape_of(y) or (sized(t) and sized(y) and shape_of(t) == shape_of(y)):
@@ -126,14 +126,14 @@ def spread(t: Any, y: Any) -> Any:
 
 
 def choose(c: Any, x: Any, y: Any) -> Any:
-    """x where c is true, else y; of a single bool, one of them."""
+    """Return x where c is true and y elsewhere; for a single bool, one of them."""
     if isinstance(c, np.ndarray):
         return np.where(c, x, y)
     return x if c else y
 
 
 def zeros_like(x: Any) -> Any:
-    """Nothing, of the kind of x."""
+    """Return zeros with the structure of x."""
     if isinstance(x, tuple | list):
         return tuple([zeros_like(item) for item in x])
     if isinstance(x, np.ndarray):
@@ -142,7 +142,7 @@ def zeros_like(x: Any) -> Any:
 
 
 def tangent(x: Any) -> Any:
-    """No change, of the kind of x; None of what is no number."""
+    """Return the zero tangent of x, with its structure; None for anything that is not a number."""
     if isinstance(x, np.ndarray):
         return np.zeros(x.shape, x.dtype if x.dtype.kind in "fc" else np.float64)
     if isinstance(x, float | np.inexact):
@@ -159,7 +159,7 @@ def tangent(x: Any) -> Any:
 
 
 def stored(t: Any, x: Any) -> Any:
-    """A tangent of its own, for an array that is stored into: of its dtype, and laid out as it is."""
+    """Return a new tangent for an array that is stored into, with its dtype and memory layout."""
     if not isinstance(x, np.ndarray):
         return t
     if x.dtype.kind not in "fc":
@@ -170,19 +170,19 @@ def stored(t: Any, x: Any) -> Any:
 
 
 def laid_out(t: Any, x: Any) -> Any:
-    """The same, which lies in memory as x does: what is a view of x is one of the tangent."""
+    """Return a copy of t with the memory layout of x, for which the same operations give views as for x."""
     made = np.zeros_like(x)
     made[...] = t
     return made
 
 
 def own(x: Any) -> Any:
-    """x, of an array a copy."""
+    """Return x, copied if it is an array."""
     return np.array(x) if isinstance(x, np.ndarray) else x
 
 
 def put(t: Any, new: Any) -> Any:
-    """The tangent of an array that an operator has written to."""
+    """Store the new tangent of an array that an in-place operator has written to, and return it."""
     if isinstance(t, np.ndarray):
         t[...] = new
         return t
@@ -190,12 +190,12 @@ def put(t: Any, new: Any) -> Any:
 
 
 def ones_like(x: Any) -> Any:
-    """The seed of a result."""
+    """Return the seed cotangent of a result."""
     return np.ones(x.shape, x.dtype) if isinstance(x, np.ndarray) else 1.0
 
 
 def added(a: Any, b: Any) -> Any:
-    """Two cotangents (or tangents) of one value together."""
+    """Add two cotangents (or tangents) of one value; None stands for zero."""
     if a is None:
         return b
     if b is None:
@@ -206,7 +206,7 @@ def added(a: Any, b: Any) -> Any:
 
 
 def added_parts(a: Any, b: Any) -> Any:
-    """As :func:`added`, of tuples of which nothing is known while tracing."""
+    """Like :func:`added`, for tuples of which nothing is known while tracing."""
     found = []
     for x, y in zip(a, b, strict=True):
         found.append(y if x is None else x if y is None else added_parts(x, y) if isinstance(x, tuple) else x + y)
@@ -214,7 +214,9 @@ def added_parts(a: Any, b: Any) -> Any:
 
 
 def as_tangent(t: Any, x: Any) -> Any:
-    """A tangent (or cotangent) that the user gives, as one of x; TypeError if it has another shape than a number."""
+    """Convert a tangent (or cotangent) given by the user to the type of x; None becomes zero. TypeError if t has a shape, or is text, where x is
+    a number.
+    """
     if t is None:
         return tangent(x)
     if isinstance(x, np.ndarray):
@@ -227,12 +229,12 @@ def as_tangent(t: Any, x: Any) -> Any:
 
 
 def size_of(x: Any) -> int:
-    """How many elements there are."""
+    """Return the number of elements."""
     return x.size if isinstance(x, np.ndarray) else 1
 
 
 def unit(x: Any, k: int) -> Any:
-    """A direction: the k-th element alone; none of them, if k is negative."""
+    """Return the k-th unit vector in the shape of x; zeros if k is negative."""
     if isinstance(x, np.ndarray):
         made = np.zeros(x.size, x.dtype)
         if k >= 0:
@@ -243,14 +245,15 @@ def unit(x: Any, k: int) -> Any:
 
 
 def directions(x: Any) -> Any:
-    """All units of an array, along an axis in front."""
+    """Return all unit vectors of an array, stacked along a leading axis."""
     return np.reshape(np.eye(x.size, dtype=x.dtype), (x.size, *x.shape))
 
 
 def assembled(found: Any, k: int, output: Any, leaf: Any, axis: int) -> Any:
-    """The Jacobian of an output by a leaf, of its columns (axis -1) or rows (axis 0); a number of a number by a number.
+    """Assemble the Jacobian of an output with respect to a leaf from its columns (axis -1) or rows (axis 0); a number if both are numbers.
 
-    These are the k-th of each that has been found, a list, or of all, a tuple of arrays whose first axis that is.
+    ``found`` is a list with one tuple per column (row), whose k-th item is taken; or a tuple of arrays, of which the k-th contains all columns
+    (rows) along its first axis.
     """
     if isinstance(found, tuple):
         return np.reshape(np.moveaxis(found[k], 0, axis), shape_of(output) + shape_of(leaf))
@@ -263,7 +266,7 @@ def assembled(found: Any, k: int, output: Any, leaf: Any, axis: int) -> Any:
 
 
 def gradient(g: Any, x: Any) -> Any:
-    """What the user gets for x: nothing is zero, and an array is an array of its own."""
+    """Return the gradient for x that the user gets: None becomes zero, and an array is a new array."""
     if g is None:
         return x.dtype.type(0) if isinstance(x, np.generic) else zeros_like(x)
     if isinstance(x, np.ndarray):
@@ -273,18 +276,18 @@ def gradient(g: Any, x: Any) -> Any:
     return complex(g) if isinstance(x, complex) else float(g)
 
 
-# ------------------------------------------------------------------------------------------------- shapes that are not known
+# ------------------------------------------------------------------------------------------------- unknown shapes
 
 
 def fitted_like(g: Any, x: Any) -> Any:
-    """As :func:`fitted`, of arrays of which the shapes are not known while tracing."""
+    """Like :func:`fitted`, for arrays whose shapes are not known while tracing."""
     if g.shape != x.shape:
         g = summed_to(g, x.shape) if g.ndim >= x.ndim else np.broadcast_to(g, x.shape)
     return g.astype(x.dtype) if x.dtype.kind in "fc" and g.dtype != x.dtype else g
 
 
 def afresh(x: Any, after: Any) -> Any:
-    """x: what is computed from it here is not computed before there is ``after``, and is nothing that is there already."""
+    """Return x. A computation on the result can't start before ``after`` is known, and is not shared with an equal computation on x itself."""
     return x
 
 

@@ -1,4 +1,4 @@
-"""What a derived function calls: tapes, and the cotangents of parts of arrays."""
+"""The rows of the operations that a derived function calls: on tapes, and on cotangents of parts of arrays."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""Rows of the table of batching (:mod:`hovis.library.tables.batching`), for NumPy's functions and for Python's numbers."""
+"""Rows of the batching table (:mod:`hovis.library.tables.batching`), for NumPy's functions and for functions of Python's numbers."""
 
 from hovis.library.numpy.batching import contractions, elementwise, indexing, manipulation, reductions
 

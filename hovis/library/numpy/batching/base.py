@@ -1,4 +1,6 @@
-"""What rows of batching share: lanes along axis 0, and what an axis of one value is there.  All of it is traced through."""
+"""Helpers shared by the batching rows: lanes lie along axis 0 (the batch axis), and the axes of one lane's value come behind it. The engine
+traces through all of it.
+"""
 
 import operator
 from typing import Any, Final
@@ -9,24 +11,24 @@ from hovis.errors import Declined
 
 
 def rank(x: Any, batched: bool) -> int:
-    """The rank of the value of one lane."""
+    """Return the rank of the value in one lane."""
     return (x.ndim if isinstance(x, np.ndarray) else 0) - (1 if batched else 0)
 
 
 def aligned(which: tuple[bool, ...], args: Any) -> Any:
-    """Operands whose lanes broadcast as the operands of one lane do."""
+    """Reshape batched operands to make their lanes broadcast as the operands of one lane do."""
     most = max([rank(x, flag) for x, flag in zip(args, which, strict=True)])
     return tuple([widened(x, most) if flag else x for x, flag in zip(args, which, strict=True)])
 
 
 def widened(x: Any, most: int) -> Any:
-    """Lanes of this rank: axes of length one are put in behind that of the lanes."""
+    """Insert axes of length one behind the batch axis, to give each lane the rank ``most``."""
     missing = most + 1 - x.ndim
     return np.reshape(x, (x.shape[0],) + (1,) * missing + x.shape[1:]) if missing else x
 
 
 def spread(lanes: int, x: Any, batched: bool) -> Any:
-    """x in each lane; a view, if it was the same in all."""
+    """Return x with a batch axis; an x that is equal in all lanes becomes a broadcast view."""
     if batched:
         return x
     x = np.asarray(x)
@@ -34,7 +36,7 @@ def spread(lanes: int, x: Any, batched: bool) -> Any:
 
 
 def shifted(axis: Any, ndim: int) -> Any:
-    """An axis of one lane's value (or several, or None for all of them) as that of all lanes, which have ndim axes."""
+    """Convert an axis of one lane's value (or several, or None for all of them) to an axis of the batched array, which has ndim axes."""
     if axis is None:
         return tuple(range(1, ndim))
     if isinstance(axis, tuple):
@@ -43,44 +45,44 @@ def shifted(axis: Any, ndim: int) -> Any:
 
 
 def first(x: Any, axis: int) -> Any:
-    """An array with this axis in front."""
+    """Move this axis to the front."""
     return np.moveaxis(x, axis, 0) if axis else x
 
 
 def last(x: Any, axis: int) -> Any:
-    """Lanes along this axis."""
+    """Move the batch axis from the front to this axis."""
     return np.moveaxis(x, 0, axis) if axis else x
 
 
 def element(x: Any) -> Any:
-    """Something of the kind of what is in each lane; its value does not matter."""
+    """Return a value with the dtype and shape of one lane; its content does not matter."""
     return np.empty(x.shape[1:], x.dtype) if x.ndim > 1 else x.dtype.type(0)
 
 
 def none_of(likes: Any) -> Any:
-    """No lanes of what has, in one of several ways, each of these shapes and dtypes."""
+    """Return an empty batch (zero lanes) of values with the shape and common dtype of likes, (shape, dtype) pairs; None if their shapes differ."""
     shapes = {shape for shape, _ in likes}
     return np.empty((0, *shapes.pop()), np.result_type(*[dtype for _, dtype in likes])) if len(shapes) == 1 else None
 
 
 def like(x: Any) -> tuple[tuple[int, ...], Any]:
-    """The shape and the dtype of what is known."""
+    """Return the shape and the dtype of a known value."""
     found = np.asarray(x)
     return found.shape, found.dtype
 
 
 def empty_of(shape: tuple[int, ...], dtype: str) -> Any:
-    """An array of nothing."""
+    """Return an uninitialized array of this shape and dtype."""
     return np.empty(shape, dtype)
 
 
 def shaped(x: Any, shape: tuple[int, ...]) -> Any:
-    """x, whose shape it is."""
+    """Return x reshaped to shape, which is known to be its shape."""
     return np.reshape(x, shape)
 
 
 def begun(lanes: int, x: Any) -> Any:
-    """Room for what is like x in each lane, x in the first."""
+    """Allocate a batch of values like x, and store x in the first lane."""
     x = np.asarray(x)
     out = np.empty((lanes, *x.shape), x.dtype)
     out[0] = x
@@ -88,7 +90,7 @@ def begun(lanes: int, x: Any) -> Any:
 
 
 def gone_on(out: Any, k: int, x: Any) -> Any:
-    """The same with x in the k-th lane; of a wider dtype, if x is."""
+    """Store x in lane k of a batch; the batch is cast to a wider dtype where x requires it. ValueError if the shapes differ."""
     x = np.asarray(x)
     if x.shape != out.shape[1:]:
         raise ValueError(f"hovis.vmap: results of different shapes can't be put together: {out.shape[1:]} and {x.shape}")
@@ -99,22 +101,22 @@ def gone_on(out: Any, k: int, x: Any) -> Any:
 
 
 def copied(x: Any) -> Any:
-    """Lanes of their own."""
+    """Return a copy of the lanes."""
     return x.copy()
 
 
 def own(lanes: int, x: Any, dtype: Any = None) -> Any:
-    """An array of its own for x in each lane."""
+    """Return a new array with a copy of x in each lane."""
     x = np.asarray(x, dtype)
     return np.broadcast_to(x, (lanes, *x.shape)).copy()
 
 
-#: Of an operand that is a number of Python's in each lane.
+#: The flag of a batched operand that is a Python number in each lane.
 NUMBER: Final = "number"
 
 
 def lane_by_lane(lanes: int, fn: Any, which: Any, dtype: str, /, *args: Any, **named: Any) -> Any:
-    """What fn gives in each lane, one after the other."""
+    """Call fn for one lane after the other, and collect the results in an array."""
     flags, by_name = which
     found = []
     for k in range(lanes):
@@ -125,7 +127,7 @@ def lane_by_lane(lanes: int, fn: Any, which: Any, dtype: str, /, *args: Any, **n
 
 
 def of_lane(x: Any, flag: Any, k: int) -> Any:
-    """What x is in one lane."""
+    """Return the value of x in lane k."""
     if isinstance(flag, tuple):
         return tuple([of_lane(part, one, k) for part, one in zip(x, flag, strict=True)])
     if flag == NUMBER:
@@ -134,7 +136,7 @@ def of_lane(x: Any, flag: Any, k: int) -> Any:
 
 
 def _exact(fn: Any) -> Any:
-    """A division of Python's numbers."""
+    """Make the row of a division of Python's numbers, which raises ZeroDivisionError if any lane divides by zero."""
     message = DIVISIONS[fn]
 
     def rule(lanes: int, which: tuple[bool, ...], a: Any, b: Any) -> Any:
@@ -146,7 +148,7 @@ def _exact(fn: Any) -> Any:
 
 
 def _whole(fn: Any) -> Any:
-    """A sum, difference or product of Python's numbers: of ints the result must have room in 64 bits."""
+    """Make the row of a sum, difference or product of Python's numbers: an int result must fit into 64 bits."""
 
     def rule(lanes: int, which: tuple[bool, ...], a: Any, b: Any) -> Any:
         if any(isinstance(x, int) and abs(x) >= 2**62 for x in (a, b)):
@@ -170,17 +172,19 @@ _OF_PYTHON: Final[dict[Any, Any]] = {
 
 
 def is_of_python(fn: Any) -> bool:
-    """Does an operator do something else to Python's numbers than to NumPy's?"""
+    """Does an operator behave differently on Python's numbers than on NumPy's?"""
     return fn in _OF_PYTHON
 
 
 def of_python(fn: Any) -> Any:
-    """The row of an operator where its result is a number of Python's; None if there is none of its own."""
+    """Return the row of an operator for results that are Python numbers; None if it has no row."""
     return _OF_PYTHON.get(fn)
 
 
 def fitted(x: Any, dtype: str) -> Any:
-    """Numbers of Python's as NumPy takes them beside numbers of its own: in the dtype of these, into which they have to fit if it is one of ints."""
+    """Convert Python numbers to the dtype of the NumPy numbers that they are combined with; OverflowError if they do not fit into an integer
+    dtype, ValueError for NaN.
+    """
     x = np.asarray(x)
     if np.dtype(dtype).kind in "iu" and x.dtype.kind in "iuf":
         if x.dtype.kind == "f" and np.any(np.isnan(x)):
@@ -191,53 +195,53 @@ def fitted(x: Any, dtype: str) -> Any:
     return x.astype(dtype)
 
 
-# ------------------------------------------------------------------------------------------------- some of the lanes
+# ------------------------------------------------------------------------------------------------- masks
 
-#: Makes what a value is where no lane has one.
+#: Makes the placeholder for a value that no lane has computed.
 ZEROS: Final = np.zeros
 
 
 def everyone(lanes: int) -> Any:
-    """The mask of all lanes."""
+    """Return the mask of all lanes."""
     return np.ones(lanes, np.bool_)
 
 
 def truths(cond: Any) -> Any:
-    """The mask of the lanes for which a condition holds."""
+    """Return the mask of the lanes for which a condition holds."""
     return cond if cond.dtype.kind == "b" else cond.astype(np.bool_)
 
 
 def added_to(mask: Any, more: Any) -> Any:
-    """The lanes of both."""
+    """Return the union of two masks."""
     return np.logical_or(mask, more)
 
 
 def nobody(lanes: int) -> Any:
-    """The mask of none."""
+    """Return the mask with no lanes."""
     return np.zeros(lanes, np.bool_)
 
 
 def some(mask: Any) -> bool:
-    """Is there a lane in it?"""
+    """Does the mask contain any lane?"""
     return bool(np.any(mask))
 
 
 def together(mask: Any, cond: Any) -> Any:
-    """The lanes for which a condition holds."""
+    """Return the lanes of the mask for which a condition holds."""
     return np.logical_and(mask, cond)
 
 
 def without(mask: Any, cond: Any) -> Any:
-    """The lanes for which it does not."""
+    """Return the lanes of the mask for which a condition does not hold."""
     return np.logical_and(mask, np.logical_not(cond))
 
 
 def chosen(lanes: int, mask: Any) -> Any:
-    """Whom each lane follows: those of the mask themselves, the others the first of these."""
+    """Return, for each lane, the lane whose values it takes: its own if it is in the mask, else the first lane in the mask."""
     return np.where(mask, np.arange(lanes), np.argmax(mask))
 
 
-#: What a round of a loop costs under masks; of a lane by itself, for numbers and for arrays; and how much of it may be for nothing.
+#: The cost of a loop iteration under masks; of an iteration of one lane alone, on numbers and on arrays; and the cost that masks may waste.
 COST: Final = 100
 OF_NUMBERS: Final = 1
 OF_ARRAYS: Final = 30
@@ -245,20 +249,20 @@ CREDIT: Final = 3000
 
 
 def paid(credit: int, mask: Any, alone: int) -> int:
-    """What is left, after a round that as many lanes wait for as are in the mask."""
+    """Return the credit left after an iteration under masks: it costs COST, and earns ``alone`` for each lane in the mask."""
     return credit + int(np.count_nonzero(mask)) * alone - COST
 
 
 def is_spent(credit: int) -> bool:
-    """Is nothing left?"""
+    """Is the credit used up?"""
     return credit < 0
 
 
 def of_active(x: Any, follows: Any) -> Any:
-    """What each lane has that it follows."""
+    """Gather, for each lane, the value of the lane that it follows."""
     return x[follows]
 
 
 def either(mask: Any, x: Any, old: Any) -> Any:
-    """x for the lanes of the mask (for all of them, if it is the same in all), what was there for the others."""
+    """Select x in the lanes of the mask (x may be equal in all lanes), and the old value in the others."""
     return np.where(mask if old.ndim == 1 else np.reshape(mask, mask.shape + (1,) * (old.ndim - 1)), x, old)

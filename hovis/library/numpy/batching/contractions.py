@@ -1,4 +1,4 @@
-"""Products of vectors and matrices, lane by lane."""
+"""Batched products of vectors and matrices."""
 
 import operator
 from typing import Any, Final
@@ -25,14 +25,14 @@ def _matmul(lanes: int, which: tuple[bool, ...], a: Any, b: Any) -> Any:
 
 
 def _lifted(x: Any, batched: bool, most: int) -> Any:
-    """Matrices of lanes, with as many axes in front of them as the other operand has."""
+    """Insert axes behind the batch axis of x, to make its matrices broadcast against operands of rank ``most`` per lane."""
     if not batched:
         return x
     return np.reshape(x, x.shape[:1] + (1,) * (most + 1 - x.ndim) + x.shape[1:])
 
 
 def _summed(lanes: int, which: tuple[bool, ...], a: Any, b: Any, over: int, at: int) -> Any:
-    """Axis ``over`` of a with axis ``at`` of b, summed over; the axes of a come first."""
+    """Contract axis ``over`` of a with axis ``at`` of b in each lane; in the result the axes of a come first."""
     ours, others = _LETTERS[: rank(a, which[0])], _LETTERS[12 : 12 + rank(b, which[1])]
     others = others[:at] + ours[over] + others[at + 1 :]
     found = ours.replace(ours[over], "") + others.replace(ours[over], "")

@@ -1,4 +1,4 @@
-"""What is done to each number by itself: ufuncs, Python's operators and functions of numbers."""
+"""Batched elementwise functions: ufuncs, Python's operators, and functions of numbers."""
 
 import math
 import operator
@@ -21,7 +21,7 @@ def each_element(fn: Any) -> Rule:
     return rule
 
 
-#: Functions that take arrays of any rank and do the same to each element.
+#: Other elementwise functions, for arrays of any rank.
 _MORE: Final = (
     np.clip, np.real, np.imag, np.angle, np.nan_to_num, np.round, np.around, np.fix, np.sinc, np.i0, np.isclose,
     np.ndarray.clip, np.ndarray.round, np.ndarray.conj, np.ndarray.conjugate,
@@ -71,7 +71,7 @@ def _int(lanes: int, which: tuple[bool, ...], x: Any) -> Any:
 
 
 def whole(x: Any) -> Any:
-    """Numbers without a fraction as ints, as Python has them."""
+    """Truncate numbers to ints; raises as Python does for NaN and infinity, and OverflowError for an int of more than 64 bits."""
     if x.dtype.kind != "f":
         return x.astype(np.int64)
     if np.any(np.isnan(x)):
@@ -124,7 +124,7 @@ def _min(lanes: int, which: tuple[bool, ...], *args: Any) -> Any:
 
 
 def _of_math(ufunc: Any, fails: Any = None, error: type[Exception] = ValueError) -> Callable[[Any], Rule]:
-    """A function of math: what it raises for one number, it raises if there is such a number in any lane."""
+    """Make the row of a function of ``math``; the error that it raises for one number is raised if any lane has such a number."""
     message = "math domain error" if error is ValueError else "math range error"
 
     def make(fn: Any) -> Rule:
@@ -139,7 +139,7 @@ def _of_math(ufunc: Any, fails: Any = None, error: type[Exception] = ValueError)
     return make
 
 
-#: Above this the exponential is larger than the largest float.
+#: The largest argument whose exponential does not overflow a float.
 _LARGEST: Final = 709.782712893384
 _LARGEST_SINH: Final = 710.4758600739439
 

@@ -1,4 +1,4 @@
-"""Parts of arrays, where the array, or what is asked of it, or both differ from lane to lane."""
+"""Batched subscripts and stores, where the array, the index, or both differ from lane to lane."""
 
 import operator
 from typing import Any
@@ -12,9 +12,10 @@ from hovis.library.tables.batching import batched
 
 
 def subscript(lanes: int, which: tuple[Any, ...], array: Any, index: Any) -> tuple[Any, Any, int, int]:
-    """The array and the index of all lanes; how many axes arrays in the index make, and behind how many others they belong.
+    """Return the array and the index for all lanes, the number of axes that index arrays produce, and the axis of one lane's result where these
+    belong (-1 if no move is needed).
 
-    They belong where they are in one lane; of all lanes they are right behind that of the lanes.
+    For one lane, NumPy puts these axes at that position; for all lanes, it puts them right after the axis of the lanes.
     """
     parts, flags = _items(rank(array, which[0]), index, which[1])
     if any(flag and (isinstance(part, slice) or part.dtype.kind == "b") for part, flag in zip(parts, flags, strict=True)):
@@ -32,7 +33,9 @@ def subscript(lanes: int, which: tuple[Any, ...], array: Any, index: Any) -> tup
 
 
 def _items(most: int, index: Any, which: Any) -> tuple[list[Any], list[bool]]:
-    """The items of an index, and which of them are batched: slices for an Ellipsis, masks that all lanes share as the places that they choose."""
+    """Return the items of an index, and whether each is batched: an Ellipsis becomes slices, and an unbatched mask becomes the positions that it
+    selects.
+    """
     parts: list[Any] = []
     flags: list[bool] = []
     given = index if isinstance(index, tuple) else (index,)
@@ -80,7 +83,7 @@ def _setitem(lanes: int, which: tuple[Any, ...], array: Any, index: Any, value: 
 
 
 def stored_for(lanes: int, which: tuple[Any, ...], mask: Any, array: Any, index: Any, value: Any) -> None:
-    """A store by the lanes of a mask: what the others have there they keep."""
+    """Store a value in the lanes of a mask; the other lanes keep their elements."""
     ours = np.asarray(value)
     if ours.dtype.kind != array.dtype.kind and (array.dtype.kind not in "fc" or ours.dtype.kind == "c"):
         raise Declined("numbers that may not fit")
@@ -92,7 +95,7 @@ def stored_for(lanes: int, which: tuple[Any, ...], mask: Any, array: Any, index:
 
 
 def made_for(mask: Any, array: Any, value: Any) -> Any:
-    """An array with what the lanes of a mask have just made, and what the others have made before."""
+    """Overwrite the lanes of a mask in array with the value just computed; the other lanes keep their values."""
     array[...] = np.where(np.reshape(mask, mask.shape + (1,) * (array.ndim - 1)), value, array)
     return array
 
@@ -113,5 +116,5 @@ def _take(lanes: int, which: tuple[bool, ...], array: Any, index: Any, axis: Any
     at = axis + ndim if axis < 0 else axis
     if not which[1]:
         return np.take(array, index, at + 1)
-    # as by an index whose other items are slices
+    # equivalent to a subscript with slices for the other axes
     return _getitem(lanes, (which[0], (False,) * at + (True,)), array, (slice(None),) * at + (index,))

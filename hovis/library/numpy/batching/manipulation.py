@@ -1,4 +1,4 @@
-"""What gives arrays another shape or order, and puts them together."""
+"""Batched functions that change the shape or order of arrays, or join them."""
 
 import operator
 from typing import Any, Final
@@ -9,7 +9,7 @@ from hovis.errors import Declined
 from hovis.library.numpy.batching.base import shifted, spread
 from hovis.library.tables.batching import Rule, batched, by
 
-#: What is a view of an array in one lane is one of all lanes together by the rows of these.
+#: Functions that return a view in one lane, and whose batching rule returns a view for all lanes as well.
 LANE_VIEWS: Final = frozenset({
     operator.getitem, getattr, np.reshape, np.ndarray.reshape, np.transpose, np.ndarray.transpose, np.swapaxes, np.ndarray.swapaxes, np.moveaxis,
     np.squeeze, np.ndarray.squeeze, np.expand_dims, np.flip, np.real, np.imag,
@@ -24,7 +24,7 @@ def _reshape(lanes: int, which: tuple[bool, ...], x: Any, *sizes: Any, shape: An
     return np.reshape(x, (lanes, *(new if isinstance(new, tuple | list) else (new,))))
 
 
-#: What gives a view of its operand if that has no gaps, and else a copy.
+#: Functions that return a view of a contiguous operand, and a copy of any other.
 FLAT: Final = frozenset({np.ravel, np.ndarray.ravel})
 
 
@@ -89,7 +89,7 @@ def _broadcast_to(lanes: int, which: tuple[bool, ...], x: Any, shape: Any) -> An
 
 
 def _with_axes(fn: Any) -> Rule:
-    """An axis, or several, is given last or by name; None is all of them."""
+    """Make the row of a function whose axis, or axes, are passed last or by name; None means all axes."""
 
     def rule(lanes: int, which: tuple[bool, ...], x: Any, axis: Any = None) -> Any:
         return fn(x, shifted(axis, x.ndim))
@@ -110,7 +110,7 @@ def _roll(lanes: int, which: tuple[bool, ...], x: Any, shift: Any, axis: Any = N
 
 
 def _rolled(x: Any, shift: Any, axis: Any) -> Any:
-    """By another number in each lane."""
+    """Roll each lane by its own shift."""
     if not isinstance(shift, np.ndarray) or shift.ndim != 1 or isinstance(axis, tuple):
         raise Declined("several axes along which it is rolled by another number in each lane")
     whole = np.reshape(x, (x.shape[0], -1)) if axis is None else x
@@ -140,7 +140,7 @@ def _array(lanes: int, which: tuple[Any, ...], x: Any, dtype: Any = None, copy: 
 
 
 def nested(lanes: int, which: Any, x: Any) -> Any:
-    """The lanes of a list of values, of a list of lists of them, and so on."""
+    """Return the batch of a list of values, possibly nested in further lists."""
     if not isinstance(which, tuple):
         return spread(lanes, x, which)
     return np.stack([nested(lanes, flag, part) for part, flag in zip(x, which, strict=True)], 1)
@@ -161,7 +161,7 @@ def _triu(lanes: int, which: tuple[bool, ...], x: Any, k: int = 0) -> Any:
 
 
 def _rows(x: Any) -> Any:
-    """Matrices; of a vector each row is that."""
+    """Return matrices; a vector is repeated as the rows of a square matrix."""
     return x if x.ndim > 2 else np.broadcast_to(x[:, None, :], (x.shape[0], x.shape[1], x.shape[1]))
 
 

@@ -1,4 +1,4 @@
-"""What goes along axes: reductions, scans, sorting."""
+"""Batched functions along an axis: reductions, scans, sorting."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from hovis.library.tables.batching import Rule, by
 
 
 def _along(fn: Any, at: int) -> Rule:
-    """A function whose axis is operand number ``at``, all axes if it is not given."""
+    """Make the row of a function whose axis is operand number ``at``; it works along all axes if the axis is absent."""
 
     def rule(lanes: int, which: tuple[bool, ...], x: Any, *more: Any, axis: Any = None, **named: Any) -> Any:
         if len(more) >= at:
@@ -34,7 +34,7 @@ by(
 
 
 def _flat(fn: Any, at: int, default: Any = None) -> Rule:
-    """A function along one axis, of the flattened array if it is None."""
+    """Make the row of a function along one axis; an axis of None means the flattened array."""
 
     def rule(lanes: int, which: tuple[bool, ...], x: Any, *more: Any, **named: Any) -> Any:
         axis = more[at - 1] if len(more) >= at else named.get("axis", default)

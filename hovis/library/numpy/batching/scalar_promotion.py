@@ -1,4 +1,6 @@
-"""Python's numbers beside NumPy's: in an array of all lanes they would have a dtype, by themselves they take that of the others."""
+"""Promotion of Python's numbers in batches: an array of all lanes has a dtype of its own, whereas a single Python number adopts that of the
+other operands.
+"""
 
 import operator
 from typing import Any, Final
@@ -10,19 +12,19 @@ from hovis.library.numpy.rules.ufuncs import IN_PLACE, OPERATORS
 
 _PYTHON: Final = (bool, int, float, complex)
 _COMPARISONS: Final = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
-#: What chooses among numbers has the dtype that they have together.
+#: Functions that select among numbers: the result has the common dtype of the numbers.
 _CHOICES: Final = frozenset({np.where, np.clip, np.ndarray.clip})
-#: What makes an array of numbers that it is given one by one, or in lists.
+#: Functions that make an array from numbers, passed singly or in lists.
 OF_ELEMENTS: Final = frozenset({np.array, np.asarray})
 
 
 def fitting(callee: Any, result: AbstractValue, operands: list[AbstractValue]) -> list[str | None]:
-    """The dtype that each operand of a call has for it, where that is not the one that an array of such numbers has."""
+    """Return the dtype to which each operand of a call must be converted; None where an array of these numbers has the right dtype already."""
     kinds = [_kind(kind) for kind in operands]
     if any(kind is None for kind in kinds):
         return [None] * len(kinds)
     if result in (Type(int), Type(float), Type(complex)) and callee in OPERATORS:
-        # Python's truths are numbers
+        # Python's operators treat bools as ints
         return ["int64" if kind is bool else None for kind in kinds]
     strong = [kind for kind in kinds if isinstance(kind, np.dtype)]
     weak = [isinstance(kind, type) and kind is not bool for kind in kinds]
@@ -33,7 +35,7 @@ def fitting(callee: Any, result: AbstractValue, operands: list[AbstractValue]) -
 
 
 def _kind(kind: AbstractValue) -> Any:
-    """The class of a number of Python's, the dtype of NumPy's; None for anything else."""
+    """Return the class of a Python number, or the dtype of NumPy arrays and scalars; None for anything else."""
     if isinstance(kind, Array):
         return np.dtype(str(kind.dtype))
     cls: Any = kind.cls if isinstance(kind, Type) else None
@@ -60,9 +62,9 @@ def _dtypes(callee: Any, kinds: list[Any], strong: list[Any]) -> list[Any]:
 
 
 def held(kind: AbstractValue, dtype: str, alone: bool) -> str | None:
-    """The dtype into which a number has to fit that becomes an element of an array; None where anything goes.
+    """Return the integer dtype into which a number must fit to become an element of an array; None where there is no restriction.
 
-    Python's numbers have to fit into ints; NumPy's into signed ones, where they come one by one (alone).
+    A Python number must fit into any integer dtype; a NumPy scalar only into a signed one, and only if it is stored singly (alone).
     """
     if isinstance(kind, Union):
         return next((to for one in kind.members if (to := held(one, dtype, alone)) is not None), None)

@@ -1,6 +1,6 @@
-"""How the functions of NumPy change with their arguments: a module a subject, each fills :data:`hovis.library.tables.derivatives.TABLE`."""
+"""Derivatives of NumPy's functions: each module covers one subject and fills :data:`hovis.library.tables.derivatives.TABLE`."""
 
-# The last, of functions whose derivative is none or unknown, is of what is in no other.
+# none_or_unknown, which covers the functions that are in no other module, is imported last, because it uses their rows.
 # isort: off
 from hovis.library.numpy.derivatives import arithmetic, indexing, manipulation, calculus, linear_algebra, math_module, padding, ir_operations, reductions
 from hovis.library.numpy.derivatives import none_or_unknown

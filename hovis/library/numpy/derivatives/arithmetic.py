@@ -1,4 +1,4 @@
-"""Elementwise functions, and Python's operators where they mean the same."""
+"""Derivatives of elementwise functions, and of Python's equivalent operators."""
 
 import builtins
 import operator
@@ -94,24 +94,26 @@ elementwise(np.i0, lambda y, x: _bessel(x))
 
 
 def _bessel(x: Any) -> Any:
-    """I1 by the mean of what it is the integral of."""
+    """Compute the Bessel function I1 by quadrature of its integral representation."""
     angle = np.linspace(0.0, np.pi, 1025)
     height = np.exp(np.expand_dims(x, -1) * np.cos(angle)) * np.cos(angle)
     return (np.sum(height, axis=-1) - 0.5 * (height[..., 0] + height[..., -1])) / 1024
 
 
-# ------------------------------------------------------------------------------------------------- choices
+# ------------------------------------------------------------------------------------------------- piecewise functions
 
 
 def _share(k: int, y: Any, args: Any) -> Any:
-    """What an argument (or an item of the only one) has of the extreme of several: those that are as great share it."""
+    """Return the derivative of a maximum or minimum by argument k (or by each item of a single argument): arguments equal to the extreme share
+    it equally.
+    """
     if len(args) == 1:
         here = args[0] == y
         return here / max(np.sum(here), 1)
     return (args[k] == y) / max(sum([arg == y for arg in args]), 1)
 
 
-#: Where both are the same, each has half of it.
+#: Where both operands are equal, each has the derivative 0.5.
 elementwise((np.maximum, np.fmax), lambda y, a, b: (a > b) + 0.5 * (a == b), lambda y, a, b: (b > a) + 0.5 * (a == b))
 elementwise((np.minimum, np.fmin), lambda y, a, b: (a < b) + 0.5 * (a == b), lambda y, a, b: (b < a) + 0.5 * (a == b))
 for _extreme in (builtins.max, builtins.min):
@@ -125,7 +127,7 @@ elementwise(np.nan_to_num, lambda y, x, *rest, **named: np.isfinite(x) * 1.0)
 
 
 def _bounds(low: Any, high: Any, named: dict[str, Any]) -> tuple[Any, Any]:
-    """By whichever of their names they are passed."""
+    """Return the bounds of a clip, under whichever of their names they are passed."""
     return named.get("a_min", named.get("min", low)), named.get("a_max", named.get("max", high))
 
 

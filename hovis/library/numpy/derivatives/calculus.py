@@ -1,4 +1,4 @@
-"""Fourier transforms, interpolation, polynomials, finite differences."""
+"""Derivatives of Fourier transforms, interpolation, polynomials, and finite differences."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ _OPPOSITE: dict[str | None, Any] = {None: "forward", "backward": "forward", "for
 
 
 def _resized(g: Any, x: Any, axis: int) -> Any:
-    """Cut off or filled with zeros along an axis, to be as long as x."""
+    """Truncate g, or pad it with zeros, along an axis to the length of x."""
     n, have = x.shape[axis], g.shape[axis]
     if have > n:
         return np.take(g, np.arange(n), axis=axis)
@@ -25,7 +25,7 @@ def _resized(g: Any, x: Any, axis: int) -> Any:
 
 
 def _transform(back: Any) -> Any:
-    """The pull of a transform whose adjoint is back, with the other normalization."""
+    """Make the pull of a Fourier transform with the adjoint transform ``back``, under the opposite normalization."""
 
     def rule(g: Any, y: Any, a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
         return fitted(_resized(back(g, axis=axis, norm=_OPPOSITE[norm]), a, axis), a)
@@ -38,7 +38,7 @@ linear(np.fft.ifft, _transform(np.fft.fft))
 
 
 def _weights(n: int, shape: Any, axis: int, doubled: float) -> Any:
-    """Of the half spectrum: the first and (of an even number) the middle count once."""
+    """Return the weights of a half spectrum: 1 for the first and (for an even n) the middle frequency, ``doubled`` for the others."""
     half = n // 2 + 1
     found = choose((np.arange(half) == 0) | ((np.arange(half) == n // 2) & (n % 2 == 0)), 1.0, doubled)
     return np.reshape(found, [half if k == axis % len(shape) else 1 for k in range(len(shape))])
@@ -67,7 +67,7 @@ def _axes(a: Any, s: Any, axes: Any) -> list[int]:
 
 
 def _each(one: Any, a: Any, s: Any, axes: Any, norm: Any) -> Any:
-    """A transform along several axes, the last one first."""
+    """Apply a transform along several axes, the last one first."""
     along = _axes(a, s, axes)
     for k in range(len(along) - 1, -1, -1):
         a = one(a, None if s is None else s[k], along[k], norm)
@@ -109,10 +109,10 @@ def _array(x: Any) -> Any:
 
 
 def interpolated(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
-    """``np.interp`` by the piece in which each point lies."""
+    """``np.interp``, written as linear interpolation on the piece that contains each point."""
     x, xp, fp = _array(x), _array(xp), _array(fp)
     if period is not None:
-        # as NumPy does it: all into one period, in order, with a piece of the next one at either end
+        # as in NumPy: map all points into one period, sort them, and add a point of the adjacent period at either end
         period = abs(period)
         x, xp = np.mod(x, period), np.mod(xp, period)
         order = np.argsort(xp)
@@ -122,7 +122,7 @@ def interpolated(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, 
     at = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, max(last - 1, 0))
     after = np.minimum(at + 1, last)
     low, width = xp[at], xp[after] - xp[at]
-    # of a piece without any width, which only the last one may be, the end counts
+    # in a piece of width 0, which only the last one may be, the value at its end is taken
     found = fp[at] + (fp[after] - fp[at]) * choose(width > 0, (x - low) / choose(width > 0, width, 1.0), 1.0)
     found = choose(x < xp[0], fp[0] if left is None else left, found)
     return choose(x > xp[-1], fp[-1] if right is None else right, found)
@@ -184,7 +184,7 @@ defined(np.polyfit, _polyfit, parameters="x y deg rcond full w cov")
 
 
 def gradient(f: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """``np.gradient``, of which the spacings are numbers, or the places along an axis."""
+    """``np.gradient``; a spacing is a number, or the coordinates along an axis."""
     axes = list(range(f.ndim)) if axis is None else [axis] if isinstance(axis, int) else list(axis)
     found = []
     for j, k in enumerate(axes):

@@ -1,4 +1,4 @@
-"""Elementwise functions by their partial derivatives: push and pull at once, and broadcasting is undone here.
+"""Derivatives of elementwise functions from their partial derivatives: both push and pull, with broadcasting undone.
 
     elementwise(np.sin, lambda y, x: np.cos(x))          a function of the result and the operands
     elementwise((operator.sub, np.subtract), 1.0, -1.0)  or a number, one an operand
@@ -11,7 +11,9 @@ from hovis.library.tables.derivatives import Rule, pull, push
 
 
 def elementwise(fns: object, *partials: Rule | float | None, parameters: str = "") -> None:
-    """Partial derivatives, a function of the result and the operands each.  fns: one callable, or several that mean the same."""
+    """Add rows made of partial derivatives, one for each operand: a function of the result and the operands, or a number. ``fns`` is one
+    callable, or a tuple of equivalent ones.
+    """
     for fn in fns if isinstance(fns, tuple) else (fns,):
         pull(fn, *[_pulled(k, partial) for k, partial in enumerate(partials)], parameters=parameters)
         push(fn, *[_pushed(partial) for partial in partials])

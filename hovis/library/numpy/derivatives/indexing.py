@@ -1,4 +1,4 @@
-"""Items: subscripts and stores, ``take``, sorting, which takes elements in another order."""
+"""Derivatives of subscripts, stores, ``take`` and sorting, which permutes elements."""
 
 import operator
 from typing import Any
@@ -17,7 +17,7 @@ def _getitem(g: Any, y: Any, x: Any, index: Any) -> Any:
 
 
 def scattered(g: Any, x: Any, index: Any) -> Any:
-    """Zeros like x, with g added at an index."""
+    """Return zeros like x, with g added at an index."""
     made = zeros_like(x)
     if is_basic(index):
         made[index] = g
@@ -27,14 +27,14 @@ def scattered(g: Any, x: Any, index: Any) -> Any:
 
 
 def is_basic(index: Any) -> bool:
-    """Is every element meant at most once?"""
+    """Is the index made only of integers, slices, None, Ellipsis and masks, which select each element at most once?"""
     parts = index if isinstance(index, tuple) else (index,)
     once = [part is None or part is Ellipsis or isinstance(part, int | slice | np.integer) or is_mask(part) for part in parts]
     return all(once)
 
 
 def is_mask(part: Any) -> bool:
-    """Is it an array of bools?"""
+    """Is part an array of bools?"""
     return isinstance(part, np.ndarray) and part.dtype.kind == "b"
 
 
@@ -66,7 +66,7 @@ linear((np.take, np.ndarray.take), lambda g, y, a, indices, *rest, **named: take
 
 
 def _along(a: Any, indices: Any, axis: int) -> Any:
-    """The index of what ``take_along_axis`` takes."""
+    """Return the index whose elements ``take_along_axis`` takes."""
     found = []
     for k in range(a.ndim):
         if k == axis % a.ndim:

@@ -1,4 +1,4 @@
-"""What the IR itself calls: containers are made, values pass through."""
+"""Derivatives of the IR's own operations: those that make containers, and those that pass values through."""
 
 from typing import Any
 

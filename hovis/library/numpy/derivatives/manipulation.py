@@ -1,4 +1,4 @@
-"""What only puts elements elsewhere: shapes, joining, choices, and what makes arrays of values."""
+"""Derivatives of functions that rearrange elements: shapes, joining, selection, and conversion of values to arrays."""
 
 import builtins
 import math
@@ -78,7 +78,7 @@ linear(np.diagflat, lambda g, y, a, k=0: np.reshape(np.diagonal(g, k), a.shape))
 
 
 def _windows(g: Any, y: Any, a: Any, window_shape: Any, axis: Any = None, **named: Any) -> Any:
-    """Each element is in several windows: what they have for it together, one axis of windows after the other."""
+    """Return the pull of sliding windows: the cotangents of an element are summed over its windows, one axis of windows after the other."""
     axes = range(a.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
     for along in reversed([k % a.ndim for k in axes]):
         parts = np.moveaxis(g, (along, -1), (0, 1))
@@ -92,7 +92,7 @@ linear(np.lib.stride_tricks.sliding_window_view, _windows)
 
 
 def _repeated(x: Any, repeats: Any, axis: Any) -> Any:
-    """Of each element of the result, from where along the axis it comes."""
+    """Return, for each position of the result along the axis, the position of x that it is copied from."""
     return np.repeat(np.arange(x.size if axis is None else x.shape[axis]), repeats)
 
 
@@ -132,7 +132,7 @@ def _stack(g: Any, y: Any, arrays: Any, axis: int = 0, **named: Any) -> Any:
 
 
 def _filled(t: Any, xs: Any) -> Any:
-    """The tangents of a sequence, zeros where there are none."""
+    """Return the tangents of a sequence, with zeros for None."""
     if not isinstance(t, tuple | list):
         return t
     return tuple([zeros_like(x) if one is None else one for one, x in zip(t, xs, strict=True)])
@@ -145,7 +145,7 @@ for _joining, _rule in (((np.concatenate, np.concat), _concatenate), ((np.stack,
 
 
 def _pieces(g: Any, y: Any, xs: Any, wide: Any, axis: int) -> Any:
-    """Cotangents of arrays that were given further axes and joined along one."""
+    """Return the cotangents of arrays that were widened and joined along one axis."""
     found, start = [], 0
     for x in xs:
         size = wide(x).shape[axis]
@@ -188,7 +188,7 @@ def appended(a: Any, values: Any, axis: Any = None) -> Any:
 
 
 def resized(a: Any, new_shape: Any) -> Any:
-    """``np.resize``: the elements in a row, again and again."""
+    """``np.resize``: the elements in order, repeated cyclically."""
     shape = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
     return np.reshape(np.take(np.reshape(a, (-1,)), np.arange(math.prod(shape)) % max(a.size, 1)), shape)
 
@@ -220,7 +220,7 @@ pull(np.broadcast_arrays, every=lambda k, g, y, *xs, **named: None if g[k] is No
 push(np.broadcast_arrays, every=lambda k, t, y, *xs, **named: tuple([np.broadcast_to(t, one.shape) if j == k else zeros_like(one) for j, one in enumerate(y)]))
 
 
-# ------------------------------------------------------------------------------------------------- arrays of values
+# ------------------------------------------------------------------------------------------------- arrays made from values
 
 
 def _array(g: Any, y: Any, x: Any, *rest: Any, **named: Any) -> Any:
@@ -239,7 +239,7 @@ def _all_filled(t: Any, x: Any) -> Any:
 
 
 def _asarray_push(fn: Any) -> Rule:
-    """Of an array it is the array, and so its tangent is the tangent."""
+    """Make the push of a conversion to an array: an array is returned as it is, and therefore its tangent is, too."""
     return lambda t, y, x, *rest, **named: fn(t, *rest, **named) if isinstance(x, np.ndarray) else _array_push(t, y, x)
 
 
@@ -315,7 +315,7 @@ pull(getattr, _attribute)
 push(getattr, _attribute_push)
 
 
-# ------------------------------------------------------------------------------------------------- choices
+# ------------------------------------------------------------------------------------------------- where, select, choose
 
 
 def _chosen(g: Any, c: Any, x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The functions of ``math`` and ``cmath``, and the methods of Python's numbers."""
+"""Derivatives of the functions of ``math`` and ``cmath``, and of the methods of Python's numbers."""
 
 import cmath
 import math
@@ -84,7 +84,9 @@ def _apart(g: Any, y: Any, p: Any, q: Any) -> Any:
 
 
 def digamma(x: Any) -> Any:
-    """The derivative of ``lgamma``: by reflection and ten steps of its recurrence to where the asymptotic series is exact."""
+    """Compute the derivative of ``lgamma``: by reflection, and ten steps of the recurrence to reach arguments where the asymptotic series is
+    exact.
+    """
     z = 1.0 - x if x <= 0.0 else x
     shift = 0.0
     for k in range(10):

@@ -1,4 +1,4 @@
-"""What is the same as something else, what has no derivative, and what has one that is not known here."""
+"""Functions that have the derivative of another function, have no derivative, or have one that is not implemented."""
 
 import builtins
 import operator
@@ -11,7 +11,7 @@ from hovis.library.numpy.adjoints.tangents import added_parts, afresh, fitted, f
 from hovis.library.numpy.types import errstate
 from hovis.library.tables.derivatives import TABLE, absent, constant, pull, push
 
-#: Methods of NumPy's scalars, and of arrays.
+#: Methods of NumPy scalars have the same derivatives as those of arrays.
 for _name in ("astype", "conj", "conjugate", "max", "mean", "min", "prod", "std", "sum", "var", "round"):
     if hasattr(np.generic, _name):
         TABLE.rows[getattr(np.generic, _name)] = TABLE.rows[getattr(np.ndarray, _name)]
@@ -33,7 +33,7 @@ push(
 )
 pull(afresh, lambda g, y, x, after: g, lambda g, y, x, after: None)
 push(afresh, lambda t, y, x, after: t, lambda t, y, x, after: None)
-# of the second operand it asks the shape
+# fitted_like uses only the shape of the second operand
 pull(fitted_like, lambda g, y, a, x: np.broadcast_to(g, a.shape), lambda g, y, a, x: None)
 push(fitted_like, lambda t, y, a, x: fitted_like(t, x), lambda t, y, a, x: None)
 

@@ -1,4 +1,4 @@
-"""``np.pad``: along one axis after the other, of blocks that are put before and behind."""
+"""The derivative of ``np.pad``, which joins blocks before and behind the array along one axis after the other."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _STATISTICS: dict[str, Any] = {"mean": np.mean, "median": np.median, "maximum": 
 
 
 def _pairs(given: Any, ndim: int) -> list[Any]:
-    """What is to be done before and behind, along each axis."""
+    """Return the (before, behind) pair of a padding option for each axis."""
     if isinstance(given, dict):
         widths = [given.get(k, given.get(k - ndim, 0)) for k in range(ndim)]
         return [w if isinstance(w, tuple) else (w, w) for w in widths]
@@ -31,7 +31,7 @@ def _part(a: Any, axis: int, start: int, stop: int) -> Any:
 
 
 def _repeated(row: Any, axis: int, width: int) -> Any:
-    """So many of what is one along the axis."""
+    """Broadcast row, of length one along the axis, to the given width."""
     return np.broadcast_to(row, row.shape[:axis] + (width,) + row.shape[axis + 1 :])
 
 
@@ -40,20 +40,20 @@ def _constants(a: Any, axis: int, width: int, value: Any) -> Any:
 
 
 def _picked(a: Any, axis: int, widths: Any, mode: str) -> Any:
-    """Every element of the result is one of a."""
+    """Pad along an axis in a mode where every element of the result is an element of a."""
     pad: Any = np.pad
     return np.take(a, pad(np.arange(a.shape[axis]), widths, mode), axis=axis)
 
 
 def _odd(a: Any, axis: int, widths: Any, mode: str) -> Any:
-    """Reflected in the point at the edge: sums and differences of elements, which are read off from unit vectors."""
+    """Pad by odd reflection: each new element is a linear combination of elements, whose weights are found by padding unit vectors."""
     pad: Any = np.pad
     weights = pad(np.eye(a.shape[axis]), (widths, (0, 0)), mode, reflect_type="odd")
     return np.moveaxis(np.tensordot(weights, a, axes=([1], [axis])), 0, axis)
 
 
 def _ramp(edge: Any, axis: int, width: int, end: Any, rises: bool) -> Any:
-    """From the end value up to the edge, or the other way around."""
+    """Build a linear ramp from the end value up to the edge, or from the edge to the end value."""
     steps = np.arange(width) / max(width, 1)
     shape = [1] * edge.ndim
     shape[axis] = width
@@ -63,7 +63,7 @@ def _ramp(edge: Any, axis: int, width: int, end: Any, rises: bool) -> Any:
 def padded(
     array: Any, pad_width: Any, mode: Any = None, constant_values: Any = None, end_values: Any = None, stat_length: Any = None, reflect_type: Any = None
 ) -> Any:
-    """``np.pad`` of every mode but a function."""
+    """``np.pad`` in every mode except a callable."""
     if not (mode is None or isinstance(mode, str)):
         raise Declined("the derivative of np.pad is known for the modes that have names")
     widths = _pairs(pad_width, array.ndim)

@@ -1,4 +1,4 @@
-"""Reductions: sums, means, products, extremes, and what runs along an axis."""
+"""Derivatives of reductions (sums, means, products, extremes), scans, and order statistics."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -14,14 +14,14 @@ _PARAMETERS = "a axis dtype out keepdims initial where"
 
 
 def expanded(g: Any, x: Any, axis: Any, keepdims: Any) -> Any:
-    """The (co)tangent of a reduction, with an axis of length 1 for each that is gone: it broadcasts against x."""
+    """Reinsert the reduced axes of a (co)tangent with length 1, to make it broadcast against x."""
     if axis is None or keepdims is True or not isinstance(g, np.ndarray):
         return g
     return np.expand_dims(g, axis)
 
 
 def count(x: Any, axis: Any) -> Any:
-    """Of how many elements one is made."""
+    """Return the number of elements that are reduced to one."""
     if not isinstance(x, np.ndarray):
         return 1
     if axis is None:
@@ -63,7 +63,7 @@ linear((np.mean, np.ndarray.mean), _mean, parameters=_PARAMETERS)
 
 
 def variance(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, **named: Any) -> Any:
-    """``np.var`` by means."""
+    """``np.var``, written with means."""
     ddof = named.pop("correction", ddof)
     where = {"where": named["where"]} if "where" in named else {}
     far = a - np.mean(a, axis=axis, keepdims=True, **where)
@@ -123,10 +123,11 @@ defined((np.ptp,), lambda a, axis=None, out=None, keepdims=False: np.max(a, axis
 
 
 def _product(a: Any, y: Any, axis: Any, keepdims: Any) -> Any:
-    """Of each element the product of the others: exact where there are zeros, and without a branch.
+    """Return, for each element, the product of the others: exact where there are zeros, and without a branch.
 
-    The zeros among them are a factor of their own, which is 1 where there is none, and nothing where there are any.  It is written
-    in terms of the zeros themselves, for second derivatives: of two of them half of what the square of the sum has beside the squares.
+    The zeros among the other elements form a separate factor: 1 if there are none, else their product, which is 0.  For second
+    derivatives this factor is computed from the zeros themselves: the product of two is half the difference between the square of
+    their sum and the sum of their squares.
     """
     if rank_of(a) == 0:
         return 1.0
@@ -152,7 +153,7 @@ for _fn in (np.prod, np.ndarray.prod):
     pull(_fn, _prod, parameters=_PARAMETERS)
     push(_fn, _prod_push)
 
-# ------------------------------------------------------------------------------------------------- without NaN
+# ------------------------------------------------------------------------------------------------- reductions that ignore NaN
 
 
 def _without(a: Any, instead: float) -> Any:
@@ -180,7 +181,7 @@ defined(np.nanstd, lambda *args, **named: np.sqrt(_nanvar(*args, **named)))
 defined(np.nancumsum, lambda a, axis=None, dtype=None, out=None: np.cumsum(_without(a, 0.0), axis=axis))
 defined(np.nancumprod, lambda a, axis=None, dtype=None, out=None: np.cumprod(_without(a, 1.0), axis=axis))
 
-# ------------------------------------------------------------------------------------------------- along an axis
+# ------------------------------------------------------------------------------------------------- scans and differences along an axis
 
 
 def _reversed_sums(g: Any, axis: int) -> Any:
@@ -197,7 +198,7 @@ linear((np.cumsum, np.ndarray.cumsum), _cumsum, parameters="a axis dtype out")
 
 
 def running_product(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """``np.cumprod`` by products of masked copies: exact where there are zeros."""
+    """``np.cumprod``, written as products of masked copies: exact where there are zeros."""
     if axis is None:
         a, axis = np.reshape(a, (-1,)), 0
     last = np.moveaxis(a, axis, -1)
@@ -250,11 +251,11 @@ def _with_first(found: Any, axis: Any, first: float, wanted: bool) -> Any:
     return np.concatenate((edge, found), axis=at)
 
 
-# ------------------------------------------------------------------------------------------------- order
+# ------------------------------------------------------------------------------------------------- order statistics
 
 
 def _axis_of(a: Any, axis: Any) -> tuple[Any, int]:
-    """a and an axis; of no axis, all of a in a row."""
+    """Return a and the axis; for an axis of None, a flattened and 0."""
     return (np.reshape(a, (-1,)), 0) if axis is None else (a, axis)
 
 
@@ -280,7 +281,7 @@ def quantile(a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input:
 
 
 def _place(q: Any, count: int, method: str) -> Any:
-    """Between which of so many sorted elements a quantile lies."""
+    """Return the (fractional) position of a quantile among so many (count) sorted elements."""
     last = q * (count - 1.0)
     if method == "linear":
         return last
@@ -303,7 +304,7 @@ def _place(q: Any, count: int, method: str) -> Any:
     raise Declined(f"the derivative of a quantile is not known for method={method!r}")
 
 
-#: By the names of methods, where the first and the last element lie (Hyndman and Fan's types 4 to 9).
+#: method of np.quantile -> (alpha, beta), which determine the positions of the first and the last element (Hyndman and Fan's types 4 to 9).
 _BETWEEN: Final = {
     "interpolated_inverted_cdf": (0.0, 1.0), "hazen": (0.5, 0.5), "weibull": (0.0, 0.0),
     "median_unbiased": (1.0 / 3.0, 1.0 / 3.0), "normal_unbiased": (0.375, 0.375),

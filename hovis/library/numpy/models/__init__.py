@@ -1,1 +1,1 @@
-"""Functions of NumPy that are modeled in Python, or for which the engine acts."""
+"""NumPy functions that are modeled in Python, or that have actions of the engine."""

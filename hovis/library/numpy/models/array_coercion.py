@@ -1,4 +1,4 @@
-"""What is no array where NumPy makes one of it: beside an array, and as an argument of its functions, where it is known what is in it."""
+"""Conversion of tuples, lists and ranges with known contents to arrays, beside an array operand and as arguments of NumPy's functions."""
 
 import operator
 from typing import Any, Final
@@ -18,7 +18,7 @@ from hovis.library.numpy.rules.ufuncs import IN_PLACE, OPERATORS
 from hovis.library.numpy.types.array_like import positions
 from hovis.library.numpy.types.arrays import dtype_of, is_array
 
-#: Of more numbers no array is made here.
+#: The most numbers of which an array is made here.
 MOST: Final = 4096
 
 _BINARY: Final = (*(fn for fn, u in OPERATORS.items() if u.nin == 2 and fn.__module__ == "_operator"), operator.matmul)
@@ -41,13 +41,13 @@ def _beside(fn: Any, in_place: bool) -> Action:
     return act
 
 
-#: What an object may have by which NumPy makes something else of it than a number.
+#: Attributes by which NumPy converts an object to something other than a number.
 _PROTOCOLS: Final = ("__array__", "__array_interface__", "__array_struct__", "__array_priority__", "__array_ufunc__")
 
 
 def _numbers(fn: Any, args: list[V]) -> list[V] | None:
-    """The operands, where one of them is a known object of a class derived from int (an IntEnum), and the other NumPy's: such an object
-    is an int64 there, and no number without a dtype, as an int is.
+    """Return the operands with an np.int64 for the one that is a known object of a class derived from int (an IntEnum), where the other one is
+    NumPy's: unlike an int, such an object has the dtype int64 there. None for any other operands.
     """
     places = [k for k, a in enumerate(args) if isinstance(a, Known) and enums.base_of(a.value) is int]
     if len(places) != 1 or not (isinstance(other := args[1 - places[0]], Dyn) and dtype_of(other.type) is not None):
@@ -67,7 +67,7 @@ def _is_real(m: Any, value: V) -> bool:
 
 
 def as_array(m: Any, value: V) -> V | None:
-    """The array that NumPy makes of a tuple, a list or a range of numbers; None, if it is none, or not known."""
+    """Return the array that NumPy makes of a tuple, a list or a range of numbers; None if value is not one of these, or not known."""
     value = _listed(m, value) or value
     obj = m.obj(value, "tuple", "list")
     known = isinstance(value, Known) and type(value.value) is tuple
@@ -80,7 +80,7 @@ def as_array(m: Any, value: V) -> V | None:
 
 
 def _listed(m: Any, value: V) -> Ref | None:
-    """A known range, as a list."""
+    """Return a known range as a list; None for anything else."""
     obj = m.obj(value, "range")
     bounds: list[Any] = [c.value for c in obj.cells if isinstance(c, Known)] if obj is not None else []
     held = range(*bounds) if len(bounds) == 3 else value.value if isinstance(value, Known) and type(value.value) is range else None
@@ -92,9 +92,9 @@ def _listed(m: Any, value: V) -> Ref | None:
 
 
 def _taking(rule: Primitive) -> Action:
-    """The call, with arrays for the tuples and lists that the function makes arrays of, where its row knows nothing of these.
+    """Make the action of a function that converts its arguments to arrays: it passes arrays for tuples and lists that its row does not handle.
 
-    Where a back end compiles, those of the caller's are arrays of their items in any case: the objects themselves have no place there.
+    Where a back end compiles, real tuples and lists of the caller are always passed as arrays, because compiled code cannot represent these objects.
     """
 
     def act(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
@@ -112,5 +112,5 @@ def _taking(rule: Primitive) -> Action:
 
 
 BESIDE: Final[dict[Any, Action]] = {**{fn: _beside(fn, False) for fn in _BINARY}, **{fn: _beside(fn, True) for fn in (*IN_PLACE, operator.imatmul)}}
-#: Functions that make arrays of their arguments.
+#: Functions that convert arguments to arrays.
 TAKING: Final[dict[Any, Action]] = {fn: _taking(rule) for fn, rule in NUMPY.primitives.items() if callable(fn) and positions(fn)}

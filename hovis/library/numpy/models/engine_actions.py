@@ -1,4 +1,4 @@
-"""Functions of NumPy that the engine has to act for: named tuples as results, and types that depend on dimensions."""
+"""NumPy functions that need an action of the engine: those with named tuples as results, and those whose result type depends on dimensions."""
 
 import operator
 import types
@@ -25,7 +25,7 @@ from hovis.library.numpy.types import shapes
 from hovis.library.numpy.types.arrays import COMPUTES, ask, concerns, dtype_of
 from hovis.library.numpy.types.shapes import Shape, facts
 
-#: From the dimensions of a matrix, or a stack of them, to those of the parts of a result.
+#: function of a matrix, or of a stack of matrices -> function from its dimensions to those of the parts of the result
 _PARTS: Final[dict[Any, Callable[[Shape], tuple[Shape, ...]]]] = {
     np.linalg.eigh: lambda a: (a[:-1], a),
     np.linalg.eig: lambda a: (a[:-1], a),
@@ -33,7 +33,7 @@ _PARTS: Final[dict[Any, Callable[[Shape], tuple[Shape, ...]]]] = {
 
 
 def _named(rule: Primitive) -> Action:
-    """The call, and its named tuple as an object of the trace: its fields are read, unpacked and counted as those of any."""
+    """Make the action that emits the call and makes its named tuple a virtual object, whose fields can be read, unpacked and counted."""
 
     def act(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
         made = primitive(m, rule, [constant_form(m, a) for a in args], kwargs)
@@ -52,7 +52,7 @@ def _named(rule: Primitive) -> Action:
 
 
 def _cross(fn: Any) -> Action:
-    """Of vectors in space: those in the plane give numbers."""
+    """Make the action of a cross product, which covers only vectors of length 3: those of length 2 give numbers."""
 
     def act(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
         if len(args) != 2 or kwargs:
@@ -69,7 +69,7 @@ def _cross(fn: Any) -> Action:
 
 
 def _at(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
-    """``np.add.at(a, …)`` writes to a, not to what it is a method of."""
+    """Emit ``np.add.at(a, ...)``: it writes to a, not to the ufunc that it is a method of."""
     kind = NUMPY.primitives[np.ufunc.at].result(*(describe(m, a) for a in args)) if len(args) == 4 and not kwargs else None
     if kind is None or not isinstance(args[1], Dyn):
         return None
@@ -78,7 +78,9 @@ def _at(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
 
 
 def subscripted(fn: Any) -> Action:
-    """Lists in a subscript of an array are arrays there, and integers of NumPy's are ints in that of a list or tuple."""
+    """Make the action of a subscript or store: lists in the subscript of an array become arrays, and NumPy integers in that of a list or tuple
+    become ints.
+    """
 
     def act(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
         if len(args) > 1 and isinstance(args[1], Dyn) and m.class_of(args[0]) in (list, tuple) and is_integer(args[1].type):
@@ -99,7 +101,7 @@ def subscripted(fn: Any) -> Action:
 
 
 def _plain_index(m: Any, index: V) -> V | None:
-    """An index with ints for what is of a class derived from int; None if there is no such thing in it."""
+    """Return an index with ints in place of objects of classes derived from int; None if it contains no such object."""
     if isinstance(index, Known):
         if type(index.value) is tuple:
             return _plain_index(m, m.new(VObj("tuple", tuple, tuple(map(Known, index.value))))) if any(map(enums.base_of, index.value)) else None
@@ -115,13 +117,13 @@ def _plain_index(m: Any, index: V) -> V | None:
 
 
 def is_integer(kind: Any) -> bool:
-    """Is it an integer of NumPy's?"""
+    """Is this the type of a NumPy integer?"""
     dtype = dtype_of(kind)
     return dtype is not None and dtype.kind in "iu" and not isinstance(kind, Array)
 
 
 def _without_lists(m: Any, index: Ref, held: VObj) -> V | None:
-    """An index with arrays for lists of integers or truths, and for ranges; None if there are none."""
+    """Return an index with arrays in place of lists of integers or bools, and of ranges; None if it contains none."""
     if held.kind == "range":
         return primitive(m, NUMPY.primitives[np.arange], list(held.cells), {})
     if held.kind == "list":
@@ -139,7 +141,7 @@ def _without_lists(m: Any, index: Ref, held: VObj) -> V | None:
 
 
 def _set_shape(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
-    """``a.shape = …``: every name for the array is one for a view of it from there on, if nobody else can have it."""
+    """Model ``a.shape = ...``: from here on every name of the array denotes a view of it, provided that no other reference to it can exist."""
     array = args[0]
     names = inplace_reshape.names_of(m.block.ops, array.value) if isinstance(array, Dyn) and isinstance(array.value, Op) else None
     view = primitive(m, m.library.rule(manipulation.in_shape), [constant_form(m, a) for a in args], kwargs) if names is not None else None
@@ -155,11 +157,11 @@ def _resize(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
 
 
 def _method(fn: Any) -> Callable[[Any, Dyn], V]:
-    """A method written in Cython, bound as one of Python's is."""
+    """Make a function that binds a method written in Cython as a Python method."""
     return lambda m, value: m.new(VObj("method", types.MethodType, (Known(fn), value)))
 
 
-#: Methods of generators of random numbers.
+#: Methods of random number generators.
 METHODS: Final[dict[tuple[type, str], Callable[[Any, Dyn], V]]] = {
     (owner, name): _method(fn)
     for owner in (random.GENERATOR, random.LEGACY)

@@ -1,6 +1,6 @@
-"""Functions of NumPy that call functions they are given, and ``np.fromiter``: as Python that is traced through.
+"""NumPy functions that call user functions, and ``np.fromiter``, as Python models that the engine traces through.
 
-The same calls in the same order as NumPy's, and the same stores; where something is not known that decides how, NumPy does it.
+They make the same calls as NumPy, in the same order, and the same stores; if something that determines these is not known, NumPy's function is called.
 """
 
 from typing import Any, Final
@@ -40,7 +40,7 @@ def piecewise(x: Any, conditions: Any, functions: Any, *args: Any, **named: Any)
 
 
 def apply_along_rows(function: Any, last: bool, a: Any, *args: Any, **named: Any) -> Any:
-    """``np.apply_along_axis`` of a matrix with rows."""
+    """``np.apply_along_axis`` of a matrix with at least one row."""
     rows = a if last else a.T
     first = np.asanyarray(function(rows[0], *args, **named))
     shape = (len(rows), *first.shape)
@@ -52,7 +52,7 @@ def apply_along_rows(function: Any, last: bool, a: Any, *args: Any, **named: Any
 
 
 def from_so_many(iterable: Any, dtype: Any, count: int) -> Any:
-    """``np.fromiter`` that knows how many there are."""
+    """``np.fromiter`` with a known count."""
     made = np.zeros(count, dtype)
     iterator = iter(iterable)
     for k in range(count):
@@ -64,7 +64,9 @@ def from_so_many(iterable: Any, dtype: Any, count: int) -> Any:
 
 
 def _as_item(item: Any, dtype: Any) -> Any:
-    """What is put into an array of ints or bools goes by ``int`` and ``bool``, of array scalars as well; what is no number, the array takes itself."""
+    """Convert an item for an array of this dtype: a number (array scalars included) by ``int`` or ``bool`` where the dtype is one of ints or
+    bools; the array itself converts any other object.
+    """
     if not isinstance(item, _NUMBERS):
         made = np.zeros(1, dtype)
         made[0] = item
@@ -83,12 +85,12 @@ def from_all(iterable: Any, dtype: Any) -> Any:
     return np.array(items, dtype)
 
 
-#: How an object becomes a number of an array, by the character of its dtype (a float goes into an array of ints as ``int`` makes it one).
+#: Conversion of an object to an element of an array, by the character of the dtype (``int`` converts a float that is stored in an array of ints).
 _CONVERTED: Final[dict[str, Any]] = {"?": bool, **dict.fromkeys("bhilqBHILQ", int), **dict.fromkeys("efd", float), **dict.fromkeys("FD", complex)}
 
 
 def vectorized(self: Any, func: Any, args: Any) -> Any:
-    """``np.vectorize`` of arrays of one shape, and numbers: where nobody says what a function gives, it is called for the first elements, and then for all."""
+    """``np.vectorize`` of arrays of one shape, and numbers. Without otypes the function is called for the first elements, and then for all."""
     if self.signature is not None:
         return self._vectorize_call_with_signature(func, args)
     outputs = END
@@ -113,7 +115,7 @@ def vectorized(self: Any, func: Any, args: Any) -> Any:
 
 
 class _Once:
-    """A function whose first result is known."""
+    """A function whose first result is already known."""
 
     def __init__(self, func: Any, outputs: Any) -> None:
         self.func = func
@@ -123,11 +125,11 @@ class _Once:
         return self.outputs.pop() if self.outputs else self.func(*args)
 
 
-# ------------------------------------------------------------------------------------------------- when
+# ------------------------------------------------------------------------------------------------- conditions for using the models
 
 
 def _known_array(value: V, least: int = 1) -> bool:
-    """An array of so many dimensions at least, all of them known, and with elements."""
+    """Is value an array of at least ``least`` dimensions, all known and not zero?"""
     return (
         isinstance(value, Dyn) and is_array(value.type) and rank_of(value.type) >= least
         and value.dims is not None and all(isinstance(d, Known) and d.value for d in value.dims)
@@ -147,7 +149,7 @@ def _piecewise(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
 
 
 def _is_mask(value: V, x: Any) -> bool:
-    """Truths in the shape of x."""
+    """Is value an array of bools in the shape of x?"""
     if not _known_array(value, rank_of(x.type)) or value.type.dtype != bool:  # type: ignore[union-attr]
         return False
     return [d.value for d in value.dims] == [d.value for d in x.dims]  # type: ignore[union-attr]

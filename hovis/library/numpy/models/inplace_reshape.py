@@ -1,9 +1,9 @@
-"""Which arrays only the trace has, so that ``a.shape = …`` is a view under all their names.
+"""Escape analysis for ``a.shape = ...``: if only the trace refers to the array, the assignment makes a view under all its names.
 
-What is known of an array hangs on its SSA value, and an array whose shape changes in place is another value from there
-on.  That is right where each name that the program has for it is known: it was made in the block that is being written
-(no path has brought it here under another name), and what was done with it since computes from it or shows it, but keeps
-and gives back nothing of it.
+Knowledge of an array is attached to its SSA value, so an array whose shape changes in place is another value from there on.
+This is correct only if all references to it in the program are known: it was made in the basic block that is being written
+(so no other path has passed it here under another name), and the operations on it since then compute from it or print it, but
+neither store nor return a reference to it.
 """
 
 import operator
@@ -18,18 +18,18 @@ from hovis.lattice import Array, Const
 from hovis.library.numpy.rules.aliasing import IN_PLACE, holds_nothing, is_array, is_in, is_numpy, is_sharing
 from hovis.library.numpy.rules.manipulation import in_shape
 
-#: What gives an array object of its own, whose memory may be its operand's.
+#: Callables that return a new array object, which may share memory with the operand.
 _VIEWS: Final = frozenset({
     operator.getitem, operations.unpack, np.reshape, np.ndarray.reshape, np.transpose, np.ndarray.transpose, np.swapaxes, np.ndarray.swapaxes,
     np.ravel, np.ndarray.ravel, np.ndarray.view, np.flip, np.flipud, np.fliplr, np.broadcast_to, np.diagonal, np.ndarray.diagonal, np.expand_dims,
     in_shape,
 })  # fmt: skip
-#: Builtins that keep nothing of what they look at.
+#: Builtins that keep no reference to their arguments.
 _LOOKS: Final = frozenset({len, abs, float, int, complex, bool, print})
 
 
 def names_of(ops: Sequence[Op], array: Op) -> list[Value] | None:
-    """The values of these ops, which are done in a row, that are this array; None if anybody else may have it."""
+    """Return the values of these consecutive ops that are this array; None if another reference to it may exist."""
     names: list[Value] = [array]
     while is_in(array.callee, IN_PLACE) and isinstance(array.args[0], Op):
         array = array.args[0]
@@ -46,14 +46,14 @@ def names_of(ops: Sequence[Op], array: Op) -> list[Value] | None:
 
 
 def _makes(op: Op) -> bool:
-    """Does it give a new array?"""
+    """Does op make a new array?"""
     if op.callee is operator.getitem and isinstance(op.args[0], Op) and op.args[0].callee is operations.unpack:
         return is_array(op.args[0].args[0])
     return is_array(op) and _is_numeric(op) and _is_its_own(op)
 
 
 def _is_its_own(op: Op) -> bool:
-    """Is what it gives another object than each of its operands?"""
+    """Is the result of op a different object from each of its operands?"""
     if isinstance(op.callee, np.ufunc) and len(op.args) > op.callee.nin:
         return False
     if is_in(op.callee, IN_PLACE):
@@ -66,7 +66,7 @@ def _is_its_own(op: Op) -> bool:
 
 
 def _lets_go(op: Op) -> bool:
-    """Does it keep nothing of the arrays that it is given?"""
+    """Does op keep no reference to its array operands?"""
     arrays = [operand for operand in op.operands() if is_array(operand)]
     if not all(map(_is_numeric, arrays)):
         return False
@@ -82,6 +82,6 @@ def _lets_go(op: Op) -> bool:
 
 
 def _is_numeric(value: Any) -> bool:
-    """Is it an array that holds no objects?"""
+    """Is value an array that holds no objects?"""
     kind = value.type if isinstance(value, Op | Param) else value
     return isinstance(kind, Const) or (isinstance(kind, Array) and getattr(kind.dtype, "kind", "O") in "biufc")

@@ -1,4 +1,4 @@
-"""NumPy's iterators over the places of an array, ``np.ndindex``, ``np.ndenumerate`` and ``a.flat``, as Python that stands for them."""
+"""Python models of NumPy's iterators over the elements of an array: ``np.ndindex``, ``np.ndenumerate`` and ``a.flat``."""
 
 import operator
 from typing import Any, Final
@@ -16,7 +16,7 @@ WALKS: Final = Library("walks")
 
 
 def place_of(position: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Where in an array of this shape the element is that comes so late, row by row.
+    """Return the index of the element at this position of an array of this shape, in row-major order.
 
     >>> place_of(5, (2, 3))
     (1, 2)
@@ -31,24 +31,24 @@ def place_of(position: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def gone_on(made: Any, position: int) -> Any:
-    """An iterator after so many steps."""
+    """Advance an iterator by ``position`` steps, and return it."""
     for _ in range(position):
         next(made)
     return made
 
 
 def make_ndindex(shape: tuple[int, ...], position: int) -> Any:
-    """``np.ndindex(*shape)`` after so many steps."""
+    """``np.ndindex(*shape)`` after ``position`` steps."""
     return gone_on(np.ndindex(*shape), position)
 
 
 def make_ndenumerate(array: Any, position: int) -> Any:
-    """``np.ndenumerate(array)`` after so many steps."""
+    """``np.ndenumerate(array)`` after ``position`` steps."""
     return gone_on(np.ndenumerate(array), position)
 
 
 def make_flat(array: Any, position: int) -> Any:
-    """``array.flat`` after so many steps."""
+    """``array.flat`` after ``position`` steps."""
     return gone_on(array.flat, position)
 
 
@@ -107,7 +107,7 @@ WALKS.models[FlatWalk] = Stand.of(np.flatiter, FlatWalk, make_flat, "array posit
 
 
 def _over_flat(m: Any, args: list[V], kwargs: dict[str, V]) -> tuple[V, list[V]] | None:
-    """``for x in a.flat``: steps of the trace, where ``a.flat`` has just been read and nobody else has it."""
+    """Model ``for x in a.flat`` by steps of the trace, where ``a.flat`` has just been read and no other reference to it exists."""
     flat = args[0]
     if not isinstance(flat, Dyn) or not isinstance(flat.value, Op) or not is_flat(flat.value) or m.block.ops[-1:] != [flat.value]:
         return None

@@ -1,7 +1,7 @@
-"""Functions of NumPy whose results types alone do not tell: traced through as Python, done now, or asked with their shapes.
+"""NumPy functions whose result the types alone do not determine: traced through as Python, computed while tracing, or called with their shapes.
 
-``np.split`` gives a list with as many arrays as a dimension says; ``np.finfo`` is of known things, and never changes;
-``np.cov`` has no dimensions where there is one row.
+``np.split`` returns a list whose length depends on a dimension; ``np.finfo`` of a known dtype never changes; ``np.cov`` of a
+single row has rank 0.
 """
 
 from collections.abc import Callable
@@ -27,11 +27,11 @@ from hovis.library.virtual.base import pushed
 
 
 def _sections(indices_or_sections: Any) -> int | None:
-    """How many parts, if that is what is given, and not where they begin."""
+    """Return the number of sections, or None if the argument gives the split positions."""
     if isinstance(indices_or_sections, int) and decides(indices_or_sections) > 0:
         return indices_or_sections
     try:
-        len(indices_or_sections)  # an array of places has one, too
+        len(indices_or_sections)  # an array of split positions has a length as well
     except TypeError:
         sections = int(decides(indices_or_sections))
         if sections <= 0:
@@ -89,7 +89,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> Any:
     return tuple([turned[k, ...] for k in range(x.shape[axis])])
 
 
-#: Arrays of up to so many elements are written out as lists.
+#: The most elements of an array whose ``tolist`` is unrolled.
 _MOST: Final = 64
 _PLACES: Final = tuple(range(_MOST))
 
@@ -100,7 +100,7 @@ def to_list(a: Any) -> Any:
 
 
 def numbers(a: Any) -> Any:
-    """``a.tolist()`` of one dimension, however many there are."""
+    """``a.tolist()`` of a one-dimensional array of any length."""
     made = []
     for x in a:
         made.append(x.item())
@@ -121,7 +121,7 @@ def joined_columns(key: Any) -> Any:
 
 
 def stored(fn: Any, out: Any, /, *args: Any, **named: Any) -> Any:
-    """``fn(..., out=out)``, where the result has just the shape of out."""
+    """``fn(..., out=out)``, where the result has exactly the shape of out."""
     out[...] = fn(*args, **named)
     return out
 
@@ -130,12 +130,12 @@ def stored(fn: Any, out: Any, /, *args: Any, **named: Any) -> Any:
 
 
 def _sized(m: Any, value: V) -> bool:
-    """An exact array whose dimensions are all known."""
+    """Is value an exact array whose dimensions are all known?"""
     return isinstance(value, Dyn) and is_array(value.type) and value.dims is not None and all(isinstance(d, Known) for d in value.dims)
 
 
 def _entering(model: Callable[..., Any], most: int | None = None) -> Action:
-    """Enter the model, if the first argument is an array of known dimensions (and of at most so many elements)."""
+    """Make an action that calls the model, if the first argument is an array of known dimensions (and of at most ``most`` elements)."""
 
     def act(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
         if not args or not (_sized(m, args[0]) or (isinstance(args[0], Dyn) and is_array(args[0].type) and rank_of(args[0].type) == 0)):
@@ -159,7 +159,7 @@ def _fromfunction(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
 
 
 def _joining(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
-    """``np.r_[a, 1, 0:3]`` and ``np.c_[a, b]``: arrays, numbers and ranges."""
+    """Model ``np.r_[a, 1, 0:3]`` and ``np.c_[a, b]`` for arrays, numbers and ranges."""
     which = args[0].value if isinstance(args[0], Known) else None
     made = m.obj(args[1], "tuple") if len(args) == 2 else None
     if which not in (np.r_, np.c_) or (made is not None and (made.cls is not tuple or not made.cells)):
@@ -177,12 +177,12 @@ def _joining(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
 
 
 def _has_point(cells: list[V]) -> bool:
-    """Is there an array without dimensions?"""
+    """Is there an array with rank 0?"""
     return any(isinstance(c, Dyn) and is_array(c.type) and not rank_of(c.type) for c in cells)
 
 
 def _spread(m: Any, value: V) -> V:
-    """The numbers of a slice, as an array."""
+    """Convert a slice of known ints to the array of its numbers; return any other value unchanged."""
     cells = m.obj(value, "slice").cells if m.obj(value, "slice") is not None else ()
     if isinstance(value, Known) and type(value.value) is slice:
         cells = tuple(Known(part) for part in (value.value.start, value.value.stop, value.value.step))
@@ -195,13 +195,13 @@ def _spread(m: Any, value: V) -> V:
 
 
 def _weak(kind: AbstractValue) -> Any:
-    """What stands for a part where dtypes are joined: a number of Python's counts by its class."""
+    """Return the representative of a part in the promotion of dtypes: a Python number is weak, an array or NumPy scalar counts by its dtype."""
     number = python_number(kind)
     return dtype_of(kind) if number is None else number(1)
 
 
 def _now(fn: Callable[..., Any]) -> Action:
-    """Done while tracing, on classes, dtypes and numbers that are known; what it gives never changes."""
+    """Make an action that calls fn while tracing, on known classes, dtypes and numbers; its result never changes."""
 
     def act(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
         if not all(isinstance(a, Known) for a in (*args, *kwargs.values())) or any(is_a(a.value, np.ndarray) for a in args):  # type: ignore[union-attr]
@@ -217,11 +217,11 @@ def _now(fn: Callable[..., Any]) -> Action:
 
 
 def _by_shape(fn: Callable[..., Any]) -> Action:
-    """NumPy is asked with arrays of just these shapes: the rank of the result depends on them."""
+    """Make an action that finds the type by calling NumPy on arrays of exactly these shapes: the rank of the result depends on them."""
 
     def act(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
         if fn in (np.squeeze, np.ndarray.squeeze) and (len(args) != 1 or kwargs):
-            return None  # the axis says it all
+            return None  # with an axis, the rule for types suffices
         given = [facts(m, a) for a in args], {name: facts(m, v) for name, v in kwargs.items()}
         found = shapes.sampled(fn, *given)
         if type(found) is not np.ndarray and not isinstance(found, np.generic):
@@ -233,7 +233,7 @@ def _by_shape(fn: Callable[..., Any]) -> Action:
 
 
 def _storing(fn: Any) -> Action:
-    """``out=`` an array of just the dimensions of the result, and of a dtype that takes it: a store."""
+    """Make an action that turns ``out=`` into a store, where out has exactly the dimensions of the result and a dtype that takes it."""
 
     def act(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
         out = kwargs.get("out")
@@ -258,7 +258,7 @@ def _storing(fn: Any) -> Action:
 
 
 def _of_numbers(fn: Any, otherwise: Action | None) -> Action:
-    """A function of arrays that is given floats of Python's: to it they are float64, and its rules are about NumPy's numbers."""
+    """Make an action for a function of arrays that converts Python floats (and complex numbers) to NumPy scalars, which its rules cover."""
 
     def act(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
         numbers = [_NUMBERS.get(a.type.cls) if isinstance(a, Dyn) and type(a.type) is Type else None for a in args]
@@ -274,7 +274,7 @@ _NUMBERS: Final[dict[Any, type]] = {float: np.float64, complex: np.complex128}
 
 
 def _result(m: Any, fn: Any, args: list[V], options: dict[str, V]) -> "tuple[np.dtype[Any], Shape] | None":
-    """dtype and dimensions of what the call gives without ``out=``."""
+    """Return dtype and dimensions of the result of the call without ``out=``; None if they are not known."""
     row = NUMPY.primitives.get(fn)
     if row is None or row.dims is None:
         return None
@@ -289,7 +289,7 @@ def _result(m: Any, fn: Any, args: list[V], options: dict[str, V]) -> "tuple[np.
     return dtype, tuple(d.value for d in dims)
 
 
-#: Functions that give a number where the result has no dimensions, and not what is ``out=``.
+#: Functions that return a NumPy scalar if the result has rank 0, and not the array that is passed as ``out=``.
 GIVE_NUMBERS: Final = frozenset({np.dot, np.clip, np.round, np.around})
 
 _STORES: Final[list[Any]] = [
@@ -297,7 +297,7 @@ _STORES: Final[list[Any]] = [
     np.max, np.min, np.amax, np.amin, np.prod,
 ]  # fmt: skip
 
-#: Functions to which a float is what a float64 is.
+#: Functions that treat a Python float as an ``np.float64``.
 ALIKE: Final[list[Any]] = [
     np.sum, np.mean, np.prod, np.max, np.min, np.amax, np.amin, np.std, np.var, np.dot, np.inner, np.vdot, np.outer, np.clip, np.any, np.all,
     np.count_nonzero, np.ravel, np.argmax, np.argmin, np.ptp, np.median, np.average, np.atleast_1d, np.atleast_2d,
@@ -314,7 +314,7 @@ _MODELS: Final[dict[Any, Callable[..., Any]]] = {
     np.array_split: array_split, np.split: split, np.hsplit: hsplit, np.vsplit: vsplit, np.dsplit: dsplit, np.unstack: unstack,
 }  # fmt: skip
 
-#: The class that ``np.r_`` and ``np.c_`` have their index from.
+#: The class from which ``np.r_`` and ``np.c_`` inherit ``__getitem__``.
 _JOINER: Final[Any] = type(np.r_).__mro__[1]
 
 _SPECIAL: Final[dict[Any, Action]] = {

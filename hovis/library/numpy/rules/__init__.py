@@ -1,1 +1,1 @@
-"""What each function of NumPy gives: shapes, dtypes, effects, what shares memory."""
+"""Rules for the results of NumPy's functions: shapes, dtypes, effects, and shared memory."""

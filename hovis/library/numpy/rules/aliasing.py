@@ -1,4 +1,4 @@
-"""Which calls give what shares memory with their arguments: the argument itself, a view of it, or a container of views."""
+"""Alias analysis of calls: whether a result shares memory with an argument, as the argument itself, a view of it, or a container of views."""
 
 import operator
 from collections.abc import Callable, Container
@@ -19,8 +19,8 @@ _IN_PLACE: Final = "iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior
 #: Operators that write to their first operand, if it is an array.
 IN_PLACE: Final = frozenset(getattr(operator, name) for name in _IN_PLACE.split(" "))
 
-#: What gives back its first argument where there is nothing to do: the operands that say so, by place and name, with what they
-#: are then.
+#: Functions that return their first argument itself if there is nothing to do -> the operands that decide this, each with its
+#: position, its name, and the value for which there is nothing to do.
 IDLE: Final[dict[Any, tuple[tuple[int, str, Any], ...]]] = {
     np.diff: ((1, "n", 0),),
     **dict.fromkeys((np.polyder, np.polyint), ((1, "m", 0),)),
@@ -28,7 +28,7 @@ IDLE: Final[dict[Any, tuple[tuple[int, str, Any], ...]]] = {
     **dict.fromkeys((np.fft.fft2, np.fft.ifft2, np.fft.fftn, np.fft.ifftn), ((1, "s", ()), (2, "axes", ()))),
 }
 
-#: Calls whose result may be, or may be a view of, an argument.  All else that NumPy has gives arrays of its own.
+#: Callables whose result may be an argument, or a view of one.  All other functions of NumPy return new arrays.
 SHARING: Final = frozenset({
     np.reshape, np.ndarray.reshape, np.ravel, np.ndarray.ravel, np.transpose, np.ndarray.transpose, np.swapaxes, np.ndarray.swapaxes, np.moveaxis,
     np.rollaxis, np.expand_dims, np.squeeze, np.ndarray.squeeze, np.broadcast_to, np.broadcast_arrays, np.flip, np.flipud, np.fliplr, np.rot90,
@@ -42,12 +42,12 @@ SHARING: Final = frozenset({
 
 _IDLE: Final = frozenset(IDLE)
 
-#: Of these, what copies unless it is told not to.
+#: The members of SHARING that copy, unless they are called with ``copy`` or ``out``.
 _COPIES: Final = frozenset({np.array, np.astype, np.ndarray.astype, np.nan_to_num, np.ndarray.clip, np.ndarray.byteswap, np.meshgrid})
 
 
 def is_array(value: object) -> bool:
-    """Is it an array, by its type?"""
+    """Is value certainly an array, by its type?"""
     kind = getattr(value, "type", value)
     if isinstance(kind, Union):
         return all(map(is_array, kind.members))
@@ -55,10 +55,10 @@ def is_array(value: object) -> bool:
 
 
 def holds_nothing(value: object) -> bool:
-    """Is it no array, and nothing that may hold one?"""
+    """Is value certainly neither an array nor an object that may hold one?"""
     kind = getattr(value, "type", value)
     if isinstance(kind, Const):
-        if is_a(kind.value, tuple):  # an index, say
+        if is_a(kind.value, tuple):  # an index, for example
             return all(holds_nothing(Const(part)) for part in kind.value)
         return not is_a(kind.value, np.ndarray | list | dict)
     if not isinstance(kind, Type) or isinstance(kind, Array):
@@ -67,16 +67,16 @@ def holds_nothing(value: object) -> bool:
 
 
 def is_flat(value: object) -> bool:
-    """Is it ``a.flat``?"""
+    """Is value the op ``a.flat``?"""
     return isinstance(value, Op) and value.callee is getattr and isinstance(value.args[1], Const) and value.args[1].value == "flat"
 
 
 def _unless_of(dtype: "np.dtype[Any]") -> Callable[[Any], bool]:
-    """``np.float64(x)`` of an array of this dtype is x."""
+    """Make the predicate for ``np.float64(x)``: the result is a new array unless x is an array of this dtype, which is returned itself."""
     return lambda kind: isinstance(kind, Array) and kind.dtype != dtype
 
 
-#: What is a new array for some arguments only: a matrix of a vector, the conjugates of complex numbers.
+#: Members of SHARING that return a new array for some arguments (diag of a vector, conjugates of complex numbers) -> predicate on their type.
 _FRESH_OF_WHAT: Final[dict[Any, Callable[[Any], bool]]] = {
     np.diag: lambda kind: isinstance(kind, Array) and kind.rank == 1,
     **dict.fromkeys((np.ndarray.conj, np.ndarray.conjugate), lambda kind: isinstance(kind, Array) and np.dtype(kind.dtype).kind == "c"),  # type: ignore[call-overload]
@@ -86,7 +86,7 @@ _FRESH_OF: Final = frozenset(_FRESH_OF_WHAT)
 
 
 def is_sharing(op: Op) -> bool:
-    """May the result be, hold, or be a view of one of the arguments?"""
+    """May the result of op be, hold, or be a view of one of the arguments?"""
     if holds_nothing(op):
         return False
     if any(name == "out" for name, _ in op.kwargs):
@@ -109,7 +109,7 @@ def is_sharing(op: Op) -> bool:
 
 
 def _picks(index: Operand) -> bool:
-    """Is there an array of places or a mask in an index?  What that takes is a copy."""
+    """Does an index contain an index array or a mask? The result is a copy then."""
     if isinstance(index, Op) and index.callee is make_tuple:
         return any(map(_picks, index.args))
     if isinstance(index, Const) and type(index.value) is tuple:
@@ -118,7 +118,7 @@ def _picks(index: Operand) -> bool:
 
 
 def _is_idle(op: Op) -> bool:
-    """May it be that there is nothing to do?"""
+    """May the call have nothing to do, and return its argument?"""
     named = dict(op.kwargs)
     for place, name, idle in IDLE[op.callee]:
         given = op.args[place] if len(op.args) > place else named.get(name)
@@ -131,7 +131,7 @@ def _is_idle(op: Op) -> bool:
 
 
 def _rearranges(op: Op) -> bool:
-    """Is it an einsum of one operand that sums nothing?"""
+    """Is op an einsum of one operand that sums over no axis?"""
     text = op.args[0]
     if not isinstance(text, Const) or not is_a(text.value, str):
         return sum(map(is_array, op.args)) == 1
@@ -141,13 +141,13 @@ def _rearranges(op: Op) -> bool:
 
 
 def is_numpy(callee: object) -> bool:
-    """Is it a function, a ufunc or a method of NumPy's?"""
+    """Is callee a function, a ufunc or a method of NumPy?"""
     module = str(getattr(callee, "__module__", None))
     return type(callee) is np.ufunc or module.split(".")[0] == "numpy" or attribute(callee, "__objclass__") in (np.ndarray, np.generic, np.ufunc)
 
 
 def is_in(callee: object, table: Container[Any]) -> bool:
-    """Is it one of these?  What has no hash is none."""
+    """Is callee in the table? An unhashable one is not."""
     try:
         return callee in table
     except TypeError:

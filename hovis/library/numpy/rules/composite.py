@@ -1,6 +1,6 @@
-"""Functions of NumPy that are made of others (``np.gradient``, ``np.pad``, ``np.percentile`` …): what they give.
+"""Rules for NumPy functions that are composed of others (``np.gradient``, ``np.pad``, ``np.percentile`` …).
 
-All of them by one rule, NumPy itself, asked with stand-ins; their dimensions too, where values do not decide them.
+One rule serves all of them: NumPy is called on stand-ins. The dimensions are found in the same way, unless they depend on values.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from hovis.library.core import Primitive
 from hovis.library.numpy.types.arrays import ask, asking, concerns, dtype_of, is_array, python_number, rank_of, row
 from hovis.library.numpy.types.shapes import Facts, Shape, asked, for_engine
 
-#: The shape of the result follows from the shapes of arrays and from what is known besides.
+#: Functions whose result shape follows from the shapes of the arrays and the known arguments.
 SHAPED: Final[list[Any]] = [
     np.atleast_3d, np.matrix_transpose, np.linalg.matrix_transpose, np.permute_dims, np.resize, np.diagonal, np.ndarray.diagonal, np.linalg.diagonal,
     np.diagflat, np.vander, np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, np.append, np.block, np.concat,
@@ -27,14 +27,14 @@ SHAPED: Final[list[Any]] = [
     np.generic.tolist, np.ndarray.searchsorted, np.pad, np.lib.stride_tricks.sliding_window_view,
 ]  # fmt: skip
 
-#: The shape of the result depends on values.
+#: Functions whose result shape depends on values.
 UNSHAPED: Final[list[Any]] = [
     np.unique, np.unique_values, np.argwhere, np.flatnonzero, np.ndarray.nonzero, np.extract, np.compress, np.ndarray.compress, np.delete, np.insert,
     np.trim_zeros, np.bincount, np.histogram, np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d, np.ix_, np.polydiv, np.polymul,
 ]  # fmt: skip
 
 def _first(fn: Callable[..., object]) -> Callable[..., AbstractValue | None]:
-    """The rule for functions that want an array, and may get ints that are too large to be asked about."""
+    """Make the rule of a function that takes an array, and may also get ints that are too large for a dtype."""
     plain = asking(fn)
 
     def result(*types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
@@ -44,7 +44,7 @@ def _first(fn: Callable[..., object]) -> Callable[..., AbstractValue | None]:
 
 
 def _dtypes(*types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
-    """``np.result_type`` and its like: of dtypes, classes and arrays, never of values."""
+    """The rule of ``np.result_type``: for dtypes, classes and arrays; it never depends on values."""
     if named or not types:
         return None
     found = [dtype_of(t) or (t.value if isinstance(t, Const) and isinstance(t.value, type | np.dtype) else None) for t in types]
@@ -57,24 +57,24 @@ def _dtypes(*types: AbstractValue, **named: AbstractValue) -> AbstractValue | No
 
 
 def _grid(grid: AbstractValue, key: AbstractValue) -> AbstractValue | None:
-    """``np.mgrid[0:3, 0:4]``."""
+    """The rule of ``np.mgrid[0:3, 0:4]``."""
     return ask(grid.value.__getitem__, key) if isinstance(grid, Const) and grid.value in (np.mgrid, np.ogrid) else None
 
 
 def _grid_dims(grid: Facts, key: Facts) -> Shape | None:
-    """As many grids as dimensions, whatever their sizes are."""
+    """The dims rule of grids: the number of grids equals the number of dimensions, even where their sizes are unknown."""
     found = asked(grid.value.__getitem__, (key,), {})
     many = key.parts is not None and grid.value is np.mgrid
     return (len(key.parts), *[None] * len(key.parts)) if found is None and many else found  # type: ignore[arg-type]
 
 
 def _plain(fn: Callable[..., object]) -> Callable[..., AbstractValue | None]:
-    """The rule for functions of numbers, not of arrays."""
+    """Make the rule of a function of numbers, not of arrays."""
     return lambda *types, **named: ask(fn, *types, **named) if "like" not in named else None
 
 
 def _truth(of: Callable[[AbstractValue], bool | None]) -> Callable[..., AbstractValue | None]:
-    """A question that the type answers."""
+    """Make the rule of a predicate that the type alone decides."""
 
     def result(x: AbstractValue) -> AbstractValue | None:
         found = of(x) if concerns(x) or python_number(x) else None
@@ -88,7 +88,7 @@ def _is_complex(x: AbstractValue) -> bool:
     return dtype.kind == "c" if dtype is not None else python_number(x) is complex
 
 
-#: Arrays of numbers that follow from numbers.
+#: Functions that make arrays of numbers from numbers.
 _OF_NUMBERS: Final[list[Any]] = [
     np.tri, np.hamming, np.hanning, np.bartlett, np.blackman, np.kaiser, np.tril_indices, np.triu_indices, np.diag_indices, np.indices,
     np.fft.fftfreq, np.fft.rfftfreq,

@@ -1,4 +1,4 @@
-"""Functions that make arrays out of numbers."""
+"""Rules for functions that create arrays from numbers."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -17,7 +17,7 @@ _NONE: Final = Const(None)
 
 
 def _dtype(t: AbstractValue | None, default: "np.dtype[Any] | None") -> "np.dtype[Any] | None":
-    """The dtype that a dtype argument means."""
+    """Return the dtype that a dtype argument stands for: default if it is absent; None if it is unknown or not numeric."""
     if t is None or t == _NONE:
         return default
     if not isinstance(t, Const):
@@ -30,7 +30,7 @@ def _dtype(t: AbstractValue | None, default: "np.dtype[Any] | None") -> "np.dtyp
 
 
 def _filled(shape: AbstractValue, dtype: AbstractValue | None = None, **named: AbstractValue) -> AbstractValue | None:
-    """``zeros(shape)``, ``ones(shape)``."""
+    """The rule of ``zeros(shape)`` and ``ones(shape)``."""
     rank, found = shape_rank(shape), _dtype(dtype, np.dtype(float))
     return None if rank is None or found is None or named else array_of(found, rank, "C")
 
@@ -46,7 +46,7 @@ def _shape_dims(shape: Facts, *rest: Facts, **named: Facts) -> Shape | None:
 
 
 def _like(a: AbstractValue, *rest: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
-    """``zeros_like(a)``, ``ones_like(a)``, ``full_like(a, v)``: dtype and rank of a."""
+    """The rule of ``zeros_like(a)``, ``ones_like(a)``, ``full_like(a, v)``: dtype and rank of a."""
     number = python_number(a)
     own = np.dtype(number) if number in (bool, float, complex) else dtype_of(a)
     found = _dtype(named.get("dtype"), own)
@@ -66,7 +66,7 @@ def _same_dims(a: Facts, *rest: Facts, **named: Facts) -> Shape | None:
 
 
 def _arange(*bounds: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
-    """The dtype follows the arguments: Python's ints are weak to NumPy's, but not to Python's floats."""
+    """The rule of ``np.arange``. The dtype follows from the arguments: Python's ints are weak beside NumPy's, but not beside Python's floats."""
     if not 1 <= len(bounds) <= 3 or not all(map(is_numeric, bounds)) or not set(named) <= {"dtype"} or any(map(_is_wide, bounds)):
         return None
     asked = ask(np.arange, *(_small(t) for t in bounds))
@@ -75,12 +75,12 @@ def _arange(*bounds: AbstractValue, **named: AbstractValue) -> AbstractValue | N
 
 
 def _is_wide(t: AbstractValue) -> bool:
-    """An int beyond 64 bits: another dtype, or an error."""
+    """Is t an int of more than 64 bits? It leads to another dtype, or an error."""
     return isinstance(t, Const) and is_a(t.value, int) and not -(2**63) <= t.value < 2**63
 
 
 def _small(t: AbstractValue) -> AbstractValue:
-    """Of a constant only its type counts here."""
+    """Replace a constant by its type, because only the type matters here."""
     return Type(type(t.value)) if isinstance(t, Const) else t
 
 
@@ -88,12 +88,12 @@ def _arange_dims(*bounds: Facts, **named: Facts) -> Shape | None:
     values = [b.value for b in bounds]
     if all(isinstance(v, int) for v in values) and (len(values) < 3 or values[2] != 0):
         start, stop, step = (0, *values, 1) if len(values) == 1 else (*values, 1)[:3]
-        return (max(0, (stop - start + step - (step > 0) + (step < 0)) // step),)  # as len(range(...)), of any size
+        return (max(0, (stop - start + step - (step > 0) + (step < 0)) // step),)  # len(range(start, stop, step)), of any size
     return (None,)
 
 
 def _spaced(fn: Callable[..., Any]) -> Callable[..., AbstractValue | None]:
-    """The rule for ``np.linspace`` and its like."""
+    """Make the rule of ``np.linspace`` and similar functions."""
 
     def rule(
         start: AbstractValue, stop: AbstractValue, num: AbstractValue | None = None, endpoint: AbstractValue | None = None, **named: AbstractValue
@@ -132,7 +132,7 @@ def _identity(n: AbstractValue, dtype: AbstractValue | None = None) -> AbstractV
 
 
 def _array(obj: AbstractValue, dtype: AbstractValue | None = None, **named: AbstractValue) -> AbstractValue | None:
-    """``np.array`` of numbers, arrays, and lists of them (a Python number there is not weak: it has a dtype)."""
+    """The rule of ``np.array`` of numbers, arrays, and lists of them (a Python number in a list is not weak: it has a dtype)."""
     nested = nesting(obj)
     if nested is None or not set(named) <= {"copy"}:
         return None
@@ -154,7 +154,7 @@ def _array_dims(obj: Facts, *rest: Facts, **named: Facts) -> Shape | None:
 
 
 def _fresh(fn: Callable[..., object], result: Callable[..., AbstractValue | None], dims: Callable[..., Any]) -> Primitive:
-    """A row whose result is a new array every time: it may fail (a bad size), and it is never folded."""
+    """Make a row whose result is always a new array: it may raise (for a bad size), and it is never folded."""
     return row(fn, result, Effect.RAISES, fold=False, dims=for_engine(dims))
 
 

@@ -1,4 +1,4 @@
-"""``np.fft``: transforms keep the rank, and what they give follows from the precision of what they get."""
+"""Rules for ``np.fft``: transforms keep the rank, and the dtype of the result follows from the precision of the operand."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -12,14 +12,14 @@ from hovis.library.numpy.types import shapes
 from hovis.library.numpy.types.arrays import ask, asking, dtype_of, python_number, rank_of, row
 from hovis.library.numpy.types.shapes import Facts, Shape, constant, for_engine
 
-#: Transforms along one axis, and along several: (function, the transform along one axis that says the dtype).
+#: Transforms along one axis; and transforms along several axes -> the transform along one axis that determines the dtype of the result.
 ALONG_ONE: Final[list[Any]] = [np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft, np.fft.hfft, np.fft.ihfft]
 ALONG_MANY: Final[dict[Any, Any]] = {
     np.fft.fft2: np.fft.fft, np.fft.ifft2: np.fft.ifft, np.fft.fftn: np.fft.fft, np.fft.ifftn: np.fft.ifft,
     np.fft.rfft2: np.fft.rfft, np.fft.rfftn: np.fft.rfft, np.fft.irfft2: np.fft.irfft, np.fft.irfftn: np.fft.irfft,
 }  # fmt: skip
 
-#: From real to half as many complex numbers, and back.
+#: Transforms from real numbers to half as many complex numbers, and the inverse ones.
 HALVING: Final = frozenset({np.fft.rfft, np.fft.ihfft})
 DOUBLING: Final = frozenset({np.fft.irfft, np.fft.hfft})
 
@@ -30,7 +30,7 @@ def _transform(one: Callable[..., object], several: bool = False) -> Callable[..
         if dtype is None or not rank_of(a) or len(rest) > 3 or not set(named) <= {"n", "s", "axis", "axes", "norm"}:
             return None
         if several and one in DOUBLING and dtype == np.float16:
-            return None  # halves come back as halves only if there is no other transform in between
+            return None  # the result is float16 only if there is no other transform in between
         found = ask(one, Array(np.ndarray, dtype, 1), Const(1))
         made = None if found is None else dtype_of(found)
         return None if made is None else Array(np.ndarray, made, rank_of(a))
@@ -39,7 +39,7 @@ def _transform(one: Callable[..., object], several: bool = False) -> Callable[..
 
 
 def length(one: Any, dim: Any, n: Any) -> Any:
-    """The length of what a transform gives, from that of what it gets; None if it is not known."""
+    """Return the length of the result of a transform, from that of its operand; None if it is not known."""
     if n is None:
         if one not in DOUBLING:
             return dim // 2 + 1 if one in HALVING and isinstance(dim, int) else None if one in HALVING else dim

@@ -1,4 +1,4 @@
-"""``a[index]``, ``a[index] = v`` and their relatives."""
+"""Rules for ``a[index]``, ``a[index] = v`` and related functions."""
 
 import operator
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from hovis.library.numpy.types import shapes
 from hovis.library.numpy.types.arrays import COMPUTES, array_of, concerns, dtype_of, is_array, is_numeric, nesting, of_dtype, python_number, rank_of, row
 from hovis.library.numpy.types.shapes import UNKNOWN, Facts, Shape, broadcast, for_engine
 
-#: One item of an index: what it does to the rank.
+#: Kinds of items of an index, by their effect on the rank.
 INTEGER: Final = "integer"
 SLICE: Final = "slice"
 NEW_AXIS: Final = "new axis"
@@ -22,7 +22,7 @@ ELLIPSIS: Final = "ellipsis"
 
 
 def items_of(index: AbstractValue) -> tuple[AbstractValue, ...] | None:
-    """The items of an index, if it is known how many there are."""
+    """Return the items of an index, or None if their number is not known."""
     if isinstance(index, Partial):
         return index.parts if index.cls is tuple else (index,) if index.cls is slice else None
     if isinstance(index, Const):
@@ -31,7 +31,7 @@ def items_of(index: AbstractValue) -> tuple[AbstractValue, ...] | None:
 
 
 def kind_of(item: AbstractValue) -> str | np.ndarray[Any, Any] | None:
-    """INTEGER, SLICE, NEW_AXIS or ELLIPSIS; a stand-in array for an array that indexes; None: not known."""
+    """Return INTEGER, SLICE, NEW_AXIS or ELLIPSIS; for an index array, a stand-in array; None if the kind is not known."""
     if isinstance(item, Const):
         if item.value is None:
             return NEW_AXIS
@@ -58,7 +58,7 @@ def _stand_in(kind: Any) -> Any:
 
 
 def getitem_rank(rank: int, items: Sequence[AbstractValue]) -> int | None:
-    """The rank of ``a[items]``: NumPy is asked with an array of ones."""
+    """Return the rank of ``a[items]``, by indexing an array of shape (1, 1, ...) in NumPy; None if it is not known."""
     kinds = [kind_of(i) for i in items]
     if any(k is None for k in kinds):
         return None
@@ -70,7 +70,7 @@ def getitem_rank(rank: int, items: Sequence[AbstractValue]) -> int | None:
 
 
 def getitem(a: AbstractValue, index: AbstractValue) -> AbstractValue | None:
-    """The type of ``a[index]``; an Ellipsis makes even a single element an array."""
+    """Return the type of ``a[index]``; with an Ellipsis even a single element is an array."""
     dtype, items = dtype_of(a), items_of(index)
     if dtype is None or not is_array(a) or items is None:
         return None
@@ -83,7 +83,7 @@ def getitem(a: AbstractValue, index: AbstractValue) -> AbstractValue | None:
 
 
 def getitem_effect(a: AbstractValue, index: AbstractValue) -> Effect:
-    """A slice raises nothing, an integer may be out of range."""
+    """Return the effect of ``a[index]``: a slice never raises, an integer may be out of range."""
     kinds = [kind_of(i) for i in items_of(index) or (index,)]
     basic = all(isinstance(k, str) for k in kinds)
     return Effect.READS if basic and INTEGER not in kinds else COMPUTES
@@ -98,7 +98,7 @@ def _facts_items(index: Facts) -> tuple[Facts, ...] | None:
 
 
 class _Unknown:
-    """An integer that is not known, as an item of an index."""
+    """An unknown integer, as an item of an index."""
 
 
 def getitem_dims(a: Facts, index: Facts) -> Shape | None:
@@ -130,13 +130,13 @@ def setitem(a: AbstractValue, index: AbstractValue, value: AbstractValue) -> Abs
 
 
 def _stores(a: AbstractValue, *rest: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
-    """Functions that store into their first argument."""
+    """The rule of functions that store into their first argument."""
     known = all(nesting(x) is not None for x in rest) and all(isinstance(x, Const) or nesting(x) is not None for x in named.values())
     return Type(type(None)) if is_array(a) and known else None
 
 
 def _at(ufunc: AbstractValue, a: AbstractValue, indices: AbstractValue, *rest: AbstractValue) -> AbstractValue | None:
-    """``np.add.at``."""
+    """The rule of ``np.add.at``."""
     kinds = [kind_of(i) for i in items_of(indices) or (indices,)]
     known = nesting(indices) is not None or all(k is not None for k in kinds)
     return Type(type(None)) if isinstance(ufunc, Const) and is_array(a) and known and all(nesting(x) is not None for x in rest) else None
@@ -185,7 +185,7 @@ def _nonzero(a: AbstractValue) -> AbstractValue | None:
     return Partial(tuple, range(rank_of(a)), [Array(np.ndarray, np.dtype(np.intp), 1)] * rank_of(a))
 
 
-#: Where ``np.searchsorted`` puts what is there already.
+#: The default of ``side`` in ``np.searchsorted``.
 _LEFT: Final = Const("left")
 
 
@@ -194,7 +194,7 @@ def _searchsorted(a: AbstractValue, v: AbstractValue, side: AbstractValue = _LEF
     return of_dtype(np.dtype(np.intp), rank_of(v)) if concerns(a) and is_numeric(v) and known else None
 
 
-#: What stores into its first argument and gives None.
+#: Functions that store into their first argument and return None.
 STORES: Final = (np.put, np.ndarray.put, np.place, np.putmask, np.copyto, np.fill_diagonal, np.put_along_axis)
 
 ROWS: Final[list[Primitive]] = [

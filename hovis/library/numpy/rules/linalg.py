@@ -1,4 +1,4 @@
-"""Contractions and linear algebra."""
+"""Rules for contractions and linear algebra."""
 
 import operator
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from hovis.library.numpy.types import einsum_subscripts, shapes
 from hovis.library.numpy.types.arrays import COMPUTES, array_of, ask, asking, concerns, dtype_of, is_array, is_numeric, python_number, rank_of, row
 from hovis.library.numpy.types.shapes import Facts, Shape, constant, for_engine
 
-#: Names of ``np.linalg`` that came with NumPy 2.
+#: Functions of ``np.linalg`` that were added in NumPy 2.
 _NEWER: Final = ("svdvals", "matrix_norm", "vector_norm", "matrix_transpose", "outer", "trace", "diagonal", "vecdot", "matmul", "tensordot")
 
 
@@ -23,7 +23,7 @@ def _matmul_dims(a: Facts, b: Facts) -> Shape | None:
 
 
 def _in_place(a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
-    """``a @= b``: written into a, which has to have the shape and can have the dtype."""
+    """The rule of ``a @= b``: the result is written into a, which must have the shape of the result and a dtype to which it can be cast."""
     made, into = ask(operator.matmul, a, b) if is_array(a) and is_array(b) and min(rank_of(a), rank_of(b)) > 1 else None, dtype_of(a)
     dtype = None if made is None else dtype_of(made)
     if dtype is None or into is None or not np.can_cast(dtype, into, "same_kind"):
@@ -41,12 +41,12 @@ def _outer_dims(a: Facts, b: Facts) -> Shape | None:
     return shapes.product(a.dims), shapes.product(b.dims)
 
 
-#: Options of einsum that say how, not what.
+#: Options of einsum that affect how the result is computed, not its type.
 _HOW: Final = {"optimize"}
 
 
 def _einsum(*operands: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
-    """The subscripts have to be known."""
+    """The rule of ``np.einsum``, for known subscripts."""
     if not concerns(*operands) or not set(named) <= {"optimize", "dtype", "casting"} or not all(isinstance(t, Const) for t in named.values()):
         return None
     if not all(isinstance(t, Const) or is_numeric(t) or _constants(t) for t in operands):
@@ -81,7 +81,7 @@ def _norm_dims(x: Facts, *rest: Facts, **named: Facts) -> Shape | None:
 
 
 def _chosen(fn: Callable[..., object]) -> Callable[..., AbstractValue | None]:
-    """A rule that asks NumPy; what is no array chooses what is computed, and has to be known."""
+    """Make a rule that calls NumPy on stand-ins. An argument that is not an array selects the computation, and must be known."""
 
     def result(*types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
         values = [*types, *named.values()]
@@ -93,7 +93,7 @@ def _chosen(fn: Callable[..., object]) -> Callable[..., AbstractValue | None]:
 
 
 def _matrix_power(a: AbstractValue, n: AbstractValue) -> AbstractValue | None:
-    """The exponent says what is done, not what comes out, but for its sign: an inverse is of floats."""
+    """The rule of ``np.linalg.matrix_power``. Of the exponent only the sign affects the type: an inverse has floats."""
     dtype = dtype_of(a)
     if dtype is None or not (python_number(n) is int or dtype.kind in "fc"):
         return None
@@ -102,7 +102,7 @@ def _matrix_power(a: AbstractValue, n: AbstractValue) -> AbstractValue | None:
 
 
 def _eigenvalues(fn: Callable[..., Any]) -> Callable[..., AbstractValue | None]:
-    """Those of a real matrix are real or complex, as it happens."""
+    """Make the rule of ``eig`` and ``eigvals``: the eigenvalues of a real matrix are real or complex, depending on its elements."""
 
     def result(a: AbstractValue) -> AbstractValue | None:
         dtype = dtype_of(a)
@@ -128,7 +128,7 @@ def _rows(a: Facts, *rest: Facts, **named: Facts) -> Shape | None:
 
 
 def _stack_of(a: Facts, *rest: Facts, **named: Facts) -> Shape | None:
-    """One number a matrix."""
+    """The dims rule of functions that give one number for each matrix."""
     return None if a.dims is None else a.dims[:-2]
 
 
@@ -145,7 +145,7 @@ def _solve_dims(a: Facts, b: Facts) -> Shape | None:
     return None if batch is None else (*batch, *b.dims[-2:])
 
 
-#: Functions by the dimensions of their result.
+#: Functions, each with the rule for the dimensions of its result.
 _SQUARE: Final[list[tuple[Any, Any]]] = [
     *((fn, _same) for fn in (np.linalg.inv, np.linalg.cholesky)),
     *((fn, _stack_of) for fn in (np.linalg.det, np.linalg.matrix_rank, np.linalg.cond)),
@@ -155,7 +155,7 @@ _SQUARE: Final[list[tuple[Any, Any]]] = [
     (np.linalg.norm, _norm_dims),
 ]
 
-#: Functions of which nothing is said of dimensions.
+#: Functions without a rule for the dimensions of the result.
 _OTHERS: Final[list[Any]] = [
     np.linalg.slogdet, np.linalg.eigh, np.linalg.qr, np.linalg.svd, np.linalg.lstsq, np.linalg.multi_dot, np.linalg.tensorsolve, np.linalg.tensorinv,
     np.tensordot, np.trace, np.ndarray.trace, np.diagonal, np.ndarray.diagonal,
@@ -163,7 +163,7 @@ _OTHERS: Final[list[Any]] = [
     *(getattr(np.linalg, name) for name in _NEWER if hasattr(np.linalg, name)),
 ]  # fmt: skip
 
-#: Contractions that came with NumPy 2: ufuncs with a signature.
+#: Contractions added in NumPy 2: ufuncs with a signature.
 _UFUNCS: Final[list[Any]] = [getattr(np, name) for name in ("vecdot", "matvec", "vecmat") if hasattr(np, name)]
 
 ROWS: Final[list[Primitive]] = [

@@ -1,6 +1,6 @@
-"""Functions that move elements without computing with them: reshape, transpose, stack, …
+"""Rules for functions that move elements without computing with them: reshape, transpose, stack, …
 
-Many results are views.  A result type says nothing about that: arrays may always share memory.
+Many results are views.  The result types do not contain this: arrays may always share memory.
 """
 
 import operator
@@ -19,7 +19,7 @@ from hovis.library.numpy.types.shapes import DimsRule, Facts, Shape, constant, f
 
 
 def shape_rank(t: AbstractValue | None) -> int | None:
-    """The number of dimensions that a shape argument asks for: a number, or a tuple or list of numbers."""
+    """Return the number of dimensions that a shape argument (a number, or a tuple or list of numbers) asks for; None if it is not known."""
     if t is None:
         return None
     if isinstance(t, Partial) and t.cls in (tuple, list):
@@ -33,7 +33,7 @@ def shape_rank(t: AbstractValue | None) -> int | None:
 
 
 def shape_of(facts: Facts | None) -> Shape | None:
-    """The dimensions that a shape argument asks for."""
+    """Return the dimensions that a shape argument asks for; None if they are not known."""
     if facts is None:
         return None
     if facts.parts is not None:
@@ -63,7 +63,7 @@ def _reshape_function(a: AbstractValue, shape: AbstractValue, **named: AbstractV
 
 
 def in_shape(array: Any, shape: Any) -> Any:
-    """What an array is after ``array.shape = shape``, where nobody else has it: a view, or an error in NumPy's words.
+    """Return the array after ``array.shape = shape``, where no other reference to it exists: a view. NumPy raises if no view is possible.
 
     >>> in_shape(np.arange(4), (2, 2)).tolist()
     [[0, 1], [2, 3]]
@@ -123,7 +123,7 @@ def _expand_dims(a: Facts, axis: Facts) -> Shape | None:
 
 
 def _squeeze(x: AbstractValue, *rest: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
-    """Without an axis the rank of the result depends on the dimensions."""
+    """The rule of ``np.squeeze``. Without an axis the rank of the result depends on the dimensions, and None is returned."""
     axis = rest[0] if rest else named.get("axis")
     if not is_array(x) or not isinstance(axis, Const) or axis.value is None:
         return None
@@ -140,7 +140,7 @@ def _squeeze_dims(x: Facts, *rest: Facts, **named: Facts) -> Shape | None:
 def _broadcast_to(array: AbstractValue, shape: AbstractValue) -> AbstractValue | None:
     rank, dtype = shape_rank(shape), dtype_of(array)
     number = python_number(array)
-    if dtype is None and number in (bool, float, complex):  # of an int the dtype depends on how large it is
+    if dtype is None and number in (bool, float, complex):  # for an int, the dtype depends on its magnitude
         dtype = np.dtype(number)
     return None if rank is None or dtype is None else array_of(dtype, rank)
 
@@ -168,7 +168,7 @@ def _joining(fn: Callable[..., object]) -> Callable[..., AbstractValue | None]:
         parts = _parts(items)
         if not parts or not concerns(*parts) or not set(named) <= {"axis"} or len(rest) > 1:
             return None
-        # two stand-ins say it all for the rank; for the dtype every part counts
+        # two stand-ins determine the rank; the dtype depends on every part
         dtype = _common(parts)
         found = ask(fn, Partial(tuple, range(2), (parts[0], parts[-1])), *rest, **named)
         return None if dtype is None or found is None or len({rank_of(p) for p in parts}) > 1 else array_of(dtype, rank_of(found))
@@ -188,7 +188,7 @@ def _concatenate_dims(items: Facts, axis: Facts | None = None) -> Shape | None:
 
 
 def _end_to_end(dims: list[Shape] | None, at: Any) -> Shape | None:
-    """Parts of these dimensions, joined along an axis."""
+    """Return the shape of parts with these dimensions, joined along axis ``at``."""
     if not dims or len(set(map(len, dims))) > 1 or not isinstance(at, int) or not -len(dims[0]) <= at < len(dims[0]):
         return None
     at %= len(dims[0])
@@ -197,7 +197,7 @@ def _end_to_end(dims: list[Shape] | None, at: Any) -> Shape | None:
     return (*dims[0][:at], total, *dims[0][at + 1 :])
 
 
-#: What becomes of the dimensions of each part before they are joined, and along which axis.
+#: function -> (change of the dimensions of each part before the parts are joined, the axis along which they are joined; None: the first or second)
 _STACKS: Final[dict[Any, tuple[Callable[[Shape], Shape], int | None]]] = {
     np.hstack: (lambda d: d or (1,), None),
     np.vstack: (lambda d: (1, *d) if len(d) == 1 else d or (1, 1), 0),
@@ -225,11 +225,11 @@ def _stack_dims(items: Facts, axis: Facts | None = None) -> Shape | None:
     return (*dims[0][:at], len(dims), *dims[0][at:])
 
 
-# ------------------------------------------------------------------------------------------------- the rest
+# ------------------------------------------------------------------------------------------------- other functions
 
 
 def _like(x: AbstractValue, *rest: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
-    """A result of x's dtype and rank."""
+    """The rule of a result with the dtype and rank of x."""
     dtype = dtype_of(x)
     return None if dtype is None or not is_array(x) else array_of(dtype, rank_of(x))
 
@@ -265,7 +265,7 @@ def _shape(x: AbstractValue) -> AbstractValue | None:
 
 
 def _counted(of_number: int) -> Any:
-    """How many dimensions or elements there are, which of a number is known."""
+    """Make the rule of ``np.ndim`` and ``np.size``, whose result for a number is the constant of_number."""
     return lambda x, *rest: _number(x) or (Const(of_number) if is_numeric(x) and not rest else None)
 
 
@@ -287,7 +287,7 @@ def _fresh(x: AbstractValue, *rest: AbstractValue, **named: AbstractValue) -> Ab
 
 
 def _contiguous(x: AbstractValue, *rest: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
-    """One's own or a copy, and never without dimensions."""
+    """The rule of ``np.ascontiguousarray``: the array itself or a copy, with at least one dimension."""
     dtype = dtype_of(x)
     return None if dtype is None or named or rest else Array(np.ndarray, dtype, max(rank_of(x), 1))
 
@@ -303,7 +303,7 @@ _AXES: Final[list[tuple[Any, Any]]] = [
 
 
 def _moved_dims(fn: Callable[..., Any]) -> Callable[..., Shape | None]:
-    """The dims in another order, which an array tells that is of length k along axis k."""
+    """Make the dims rule of a function that permutes axes; the order is found by applying it to an array with length k along axis k."""
 
     def rule(a: Facts, *axes: Facts, **named: Facts) -> Shape | None:
         known = [constant(axis) for axis in (*axes, *named.values())]
@@ -319,7 +319,7 @@ def _moved_dims(fn: Callable[..., Any]) -> Callable[..., Shape | None]:
 
 
 def _triangle(a: Facts, *k: Facts, **named: Facts) -> Shape | None:
-    """A vector becomes the rows of a square matrix."""
+    """The dims rule of ``np.tril`` and ``np.triu``: a vector becomes the rows of a square matrix."""
     return a.dims * 2 if a.dims is not None and len(a.dims) == 1 else a.dims
 
 

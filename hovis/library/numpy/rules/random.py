@@ -1,7 +1,7 @@
-"""``np.random``: what a draw gives is known beforehand, but for the numbers.
+"""Rules for ``np.random``: all properties of a draw except its numbers are known while tracing.
 
-Each draw changes its generator, so draws stay, and stay in order (``Effect.RANDOM``); they are never folded.  What they
-give is asked of a generator of our own, with parameters that are good for each method.
+Each draw changes its generator, so draws stay in the residual, in their order (``Effect.RANDOM``); they are never folded.
+Their result types are found by calling each method of another generator, with valid parameters.
 """
 
 import inspect
@@ -24,7 +24,7 @@ from hovis.library.numpy.types.shapes import Facts, Shape, for_engine
 GENERATOR: Final[Any] = np.random.Generator
 LEGACY: Final[Any] = np.random.RandomState
 
-#: Good parameters for each distribution.
+#: Valid parameters for each distribution.
 _DISTRIBUTIONS: Final[dict[str, tuple[Any, ...]]] = {
     "random": (), "normal": (), "standard_normal": (), "uniform": (), "exponential": (), "standard_exponential": (), "integers": (5,), "randint": (5,),
     "random_sample": (), "gamma": (1.0,), "standard_gamma": (1.0,), "beta": (1.0, 1.0), "binomial": (5, 0.5), "poisson": (), "chisquare": (1.0,),
@@ -38,7 +38,7 @@ _DRAWS: Final = Effect.RANDOM | Effect.READS | Effect.RAISES
 
 @once
 def _given(owner: Any, name: str, dtype: Any, single: bool) -> AbstractValue:
-    """The type of one draw, or of an array of one dimension."""
+    """Return the type of a single draw, or of an array with one dimension."""
     made = owner(np.random.PCG64(0)) if owner is GENERATOR else owner(0)
     options = ({} if dtype is None else {"dtype": dtype}) | ({} if single else {"size": 1})
     found = getattr(made, name)(*_DISTRIBUTIONS[name], **options)
@@ -50,7 +50,7 @@ def _parameters(owner: Any, name: str) -> list[str]:
 
 
 def _bound(owner: Any, name: str) -> Callable[..., "dict[str, Any] | None"]:
-    """Arguments by the names of the parameters."""
+    """Make a function that binds arguments to the names of the parameters; it gives None if they do not fit."""
     names = _parameters(owner, name)
 
     def bind(values: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any] | None:
@@ -83,7 +83,7 @@ def _distribution(owner: Any, name: str) -> Primitive:
         if rank is None:
             return None
         if isinstance(dtype, Const) and dtype.value in (int, bool):
-            return None  # one of these is a Python number
+            return None  # a single draw with one of these is a Python number
         single = _absent(size) and not any(map(is_array, given.values()))
         found = _given(owner, name, chosen, single)
         made = dtype_of(found)
@@ -102,7 +102,7 @@ def _distribution(owner: Any, name: str) -> Primitive:
 
 
 def _of_lengths(name: str) -> Primitive:
-    """``rand(3, 4)``, ``randn()``."""
+    """Make the row of ``rand(3, 4)`` or ``randn()``."""
 
     def result(source: AbstractValue, *lengths: AbstractValue) -> AbstractValue | None:
         if not _is_source(LEGACY, source) or any(shape_rank(t) != 1 for t in lengths):
@@ -131,7 +131,7 @@ def _permutation(owner: Any) -> Primitive:
 
 
 def _choice(owner: Any) -> Primitive:
-    """Out of numbers below one, or of an array of one dimension; several at once."""
+    """Make the row of ``choice``: from the numbers below an int, or from an array with one dimension; only with a size."""
     bind = _bound(owner, "choice")
 
     def result(source: AbstractValue, *types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
@@ -151,7 +151,7 @@ def _choice(owner: Any) -> Primitive:
     return row(owner.choice, result, _DRAWS, fold=False, dims=for_engine(dims))
 
 
-def _default_rng(seed: AbstractValue = Const(None)) -> AbstractValue | None:  # noqa: B008  # a value
+def _default_rng(seed: AbstractValue = Const(None)) -> AbstractValue | None:  # noqa: B008  # immutable
     return Type(GENERATOR) if python_number(seed) is int or seed == Const(None) else None
 
 

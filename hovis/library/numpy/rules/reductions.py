@@ -1,4 +1,4 @@
-"""Reductions and scans: functions of NumPy, methods of arrays, and ``np.add.reduce`` and its like."""
+"""Rules for reductions and scans: NumPy functions, methods of arrays, and methods of ufuncs (``np.add.reduce``)."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -11,7 +11,7 @@ from hovis.library.numpy.types import shapes
 from hovis.library.numpy.types.arrays import ask, asking, concerns, rank_of, row
 from hovis.library.numpy.types.shapes import Facts, Shape, constant, for_engine
 
-#: Functions and unbound methods; ``axis`` stands second in all of them.
+#: Functions and unbound methods; ``axis`` is the second parameter of all of them.
 REDUCE: Final[list[Any]] = [
     np.sum, np.prod, np.mean, np.std, np.var, np.min, np.max, np.amin, np.amax, np.all, np.any, np.argmin, np.argmax, np.ptp, np.count_nonzero,
     np.median, np.nansum, np.nanprod, np.nanmean, np.nanstd, np.nanvar, np.nanmin, np.nanmax, np.average,
@@ -19,7 +19,7 @@ REDUCE: Final[list[Any]] = [
     np.ndarray.any, np.ndarray.argmin, np.ndarray.argmax,
 ]  # fmt: skip
 
-#: Methods of NumPy scalars that reduce nothing.
+#: Reduction methods of NumPy scalars, which have nothing to reduce.
 OF_SCALARS: Final[list[Any]] = [
     np.generic.sum, np.generic.prod, np.generic.mean, np.generic.std, np.generic.var, np.generic.min, np.generic.max, np.generic.item,
 ]  # fmt: skip
@@ -30,12 +30,12 @@ SCAN: Final[list[Any]] = [np.cumsum, np.cumprod, np.nancumsum, np.nancumprod, np
 FOLDING: Final = [np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.logical_and, np.logical_or, np.bitwise_and, np.bitwise_or, np.bitwise_xor]
 
 _OPTIONS: Final = {"axis", "keepdims", "dtype", "ddof", "initial", "where", "a", "array", "x", "kind", "stable", "weights"}
-#: What the type of the result depends on.
+#: The options that the type of the result depends on.
 _CHOOSING: Final = ("axis", "keepdims", "dtype", "kind", "stable")
 
 
 def _reduction(fn: Callable[..., object]) -> Callable[..., AbstractValue | None]:
-    """The result's rank depends on axis and keepdims, so these have to be known."""
+    """Make the rule of a reduction. The rank of the result depends on axis and keepdims, which therefore must be known."""
 
     def result(*types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
         if not concerns(*types, *named.values()) or not set(named) <= _OPTIONS:
@@ -49,20 +49,20 @@ def _reduction(fn: Callable[..., object]) -> Callable[..., AbstractValue | None]
 
 
 def _reduce(ufunc: AbstractValue, *types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
-    """``np.ufunc.reduce(np.add, a)``: the method as it is found on the class."""
+    """The rule of ``np.ufunc.reduce(np.add, a)``, the method as it is found on the class."""
     u = _folding(ufunc)
     return None if u is None else _reduction(u.reduce)(*types, **named)
 
 
 def _folding(ufunc: AbstractValue) -> np.ufunc | None:
-    """A ufunc of two, which has methods."""
+    """Return a known binary ufunc of NumPy, which has methods; None for anything else."""
     u = ufunc.value if isinstance(ufunc, Const) else None
     own = isinstance(u, np.ufunc) and u.nin == 2 and u.nout == 1 and u.signature is None and getattr(np, u.__name__, None) is u
     return u if own else None  # type: ignore[return-value]
 
 
 def _method(name: str) -> Callable[..., AbstractValue | None]:
-    """``np.ufunc.outer(np.add, a, b)`` and its like: NumPy is asked."""
+    """Make the rule of ``np.ufunc.outer(np.add, a, b)`` and similar methods: NumPy is called on stand-ins."""
 
     def result(ufunc: AbstractValue, *types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
         u = _folding(ufunc)
@@ -85,7 +85,7 @@ def _reduce_dims(ufunc: Facts, x: Facts, *rest: Facts, **named: Facts) -> Shape 
 
 
 def _dims(default_axis: Any) -> Callable[..., Any]:
-    """The dims rule of a reduction.  Of further positional arguments (dtype, out, keepdims) nothing is said."""
+    """Make the dims rule of a reduction. With further positional arguments (dtype, out, keepdims) the dimensions are unknown."""
 
     return for_engine(lambda x, *rest, **named: _dims_rule(default_axis, x, *rest, **named))
 

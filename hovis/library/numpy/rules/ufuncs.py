@@ -1,4 +1,4 @@
-"""Elementwise functions: every ufunc of NumPy, and Python's operators and builtins on arrays and NumPy scalars."""
+"""Rules for elementwise functions: every ufunc of NumPy, and Python's operators and builtins on arrays and NumPy scalars."""
 
 import builtins
 import functools
@@ -35,7 +35,7 @@ from hovis.library.numpy.types.shapes import Facts, Shape, for_engine
 #: All elementwise ufuncs (those with a signature, like matmul, are contractions).
 ELEMENTWISE: Final = sorted({v for v in vars(np).values() if isinstance(v, np.ufunc) and v.signature is None}, key=lambda u: u.__name__)
 
-#: These look at bits or only compare: no float status, so they never warn or raise.
+#: Ufuncs that only compare values or inspect bits: they set no float status, so they never warn or raise.
 QUIET: Final = frozenset({
     np.negative, np.positive, np.absolute, np.fabs, np.conjugate, np.sign, np.signbit, np.copysign, np.isnan, np.isinf, np.isfinite,
     np.logical_and, np.logical_or, np.logical_xor, np.logical_not, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert,
@@ -43,7 +43,7 @@ QUIET: Final = frozenset({
     np.maximum, np.minimum, np.fmax, np.fmin, np.bitwise_count,
 })  # fmt: skip
 
-#: Operators that are a ufunc where an array or a NumPy scalar is involved.
+#: operator -> the ufunc that it calls if an operand is an array or a NumPy scalar.
 OPERATORS: Final[dict[Callable[..., Any], np.ufunc]] = {
     operator.add: np.add, operator.sub: np.subtract, operator.mul: np.multiply, operator.truediv: np.true_divide,
     operator.floordiv: np.floor_divide, operator.mod: np.remainder, operator.pow: np.power,
@@ -55,7 +55,7 @@ OPERATORS: Final[dict[Callable[..., Any], np.ufunc]] = {
     builtins.abs: np.absolute, builtins.pow: np.power, builtins.divmod: np.divmod,
 }  # fmt: skip
 
-#: In-place operators: on an array they write into it.
+#: in-place operator, which writes to its first operand if that is an array -> binary operator
 IN_PLACE: Final[dict[Callable[..., Any], Callable[..., Any]]] = {
     operator.iadd: operator.add, operator.isub: operator.sub, operator.imul: operator.mul, operator.itruediv: operator.truediv,
     operator.ifloordiv: operator.floordiv, operator.imod: operator.mod, operator.ipow: operator.pow, operator.iand: operator.and_,
@@ -64,7 +64,7 @@ IN_PLACE: Final[dict[Callable[..., Any], Callable[..., Any]]] = {
 
 
 def _loop_type(t: AbstractValue) -> Any:
-    """What stands for t in ``resolve_dtypes``: a dtype, or the Python class of a weak number."""
+    """Return the argument of ``resolve_dtypes`` that stands for t: a dtype, or the Python class of a weak number."""
     number = python_number(t)
     if number is not None:
         return np.dtype(bool) if number is bool else number
@@ -72,9 +72,9 @@ def _loop_type(t: AbstractValue) -> Any:
 
 
 def resolved(u: np.ufunc, loops: list[Any], dtype: Any = None, casting: Any = None) -> "tuple[np.dtype[Any], ...]":
-    """The dtypes of the inputs and outputs of u's loop, as NumPy chooses it; TypeError if there is none."""
+    """Return the dtypes of the inputs and outputs of the loop that NumPy chooses for u; TypeError if there is none."""
     if casting == "equiv" and any(isinstance(t, type) for t in loops):
-        raise TypeError("a number of Python's is equivalent to nothing")  # asked, NumPy ends the process
+        raise TypeError("a number of Python's is equivalent to nothing")  # NumPy itself would crash the process
     options: dict[str, Any] = {} if casting is None else {"casting": casting}
     if dtype is not None:
         options["signature"] = (*[None] * u.nin, *[np.dtype(dtype)] * u.nout)
@@ -82,7 +82,7 @@ def resolved(u: np.ufunc, loops: list[Any], dtype: Any = None, casting: Any = No
 
 
 def ufunc_result(u: np.ufunc, *types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
-    """The type of ``u(*types)``: the loop is NumPy's choice, the rank that of the broadcast."""
+    """Return the type of ``u(*types)``: NumPy chooses the loop, and the rank is that of the broadcast."""
     loops = [_loop_type(t) for t in types]
     if not set(named) <= {"where", "dtype", "casting"} or len(types) != u.nin or any(k is None for k in loops):
         return None
@@ -101,7 +101,7 @@ def ufunc_result(u: np.ufunc, *types: AbstractValue, **named: AbstractValue) -> 
 
 
 def ufunc_effect(u: np.ufunc) -> Callable[..., Effect]:
-    """Arrays are read; a float status, a shape that does not fit or a number out of range may raise."""
+    """Make the effect rule of a ufunc: it reads arrays, and may raise for a float status, incompatible shapes or a number out of range."""
 
     def effect(*types: AbstractValue, **named: AbstractValue) -> Effect:
         arrays = [t for t in types if is_array(t)]
@@ -113,7 +113,7 @@ def ufunc_effect(u: np.ufunc) -> Callable[..., Effect]:
 
 
 def _may_overflow(t: AbstractValue) -> bool:
-    """Is it a Python int that may not fit the dtype of the loop?"""
+    """Is t a Python int that may not fit the dtype of the loop?"""
     return python_number(t) is int and not (isinstance(t, Const) and is_a(t.value, int) and 0 <= t.value < 128)
 
 
@@ -139,23 +139,23 @@ _ORDERINGS: Final = (operator.lt, operator.le, operator.gt, operator.ge)
 
 
 def operator_result(fn: Callable[..., Any], u: np.ufunc, *types: AbstractValue) -> AbstractValue | None:
-    """The type of ``a + b``.  With arrays it is that of the ufunc.
+    """Return the type of ``a + b``. With arrays it is that of the ufunc.
 
-    Scalars have their own ways (``1j + np.float64(2)`` is a Python complex), so there the operator itself is asked.
+    For scalars the results may differ from that (``1j + np.float64(2)`` is a Python complex), so the operator itself is called on stand-ins.
     """
     if not concerns(*types):
         return None
     if any(map(is_array, types)):
         if u is np.power and dtype_of(types[0]) == np.bool_:
-            return None  # ``bools ** 2`` and ``bools ** 3`` differ in dtype: which of the two is known too late
+            return None  # ``bools ** 2`` and ``bools ** 3`` differ in dtype, and the exponent becomes known too late
         return ufunc_result(u, *types)
     if fn in _ORDERINGS and all(class_of(t) in (tuple, list) for t in types):
-        return None  # a bool where all items are equal, else what the first that differ give
+        return None  # a bool if all items are equal, else the result of comparing the first items that differ
     return ask(fn, *(Type(type(t.value)) if isinstance(t, Const) and python_number(t) else t for t in types))
 
 
 def _in_place(fn: Callable[..., Any], plain: Callable[..., Any]) -> Primitive:
-    """``a += b``: an array stays the same object and keeps its dtype; a NumPy scalar is added to, and rebound."""
+    """Make the row of ``a += b``: an array keeps its identity and dtype; for a NumPy scalar the name is rebound to the sum."""
     u = OPERATORS[plain]
 
     def result(*types: AbstractValue) -> AbstractValue | None:
@@ -182,11 +182,11 @@ def _in_place(fn: Callable[..., Any], plain: Callable[..., Any]) -> Primitive:
     return row(fn, result, effect, dims=for_engine(dims))
 
 
-# ------------------------------------------------------------------------------------------------- to Python numbers
+# ------------------------------------------------------------------------------------------------- conversion to Python numbers
 
 
 def _one_element(cls: type) -> Callable[..., AbstractValue | None]:
-    """``int(x)``, ``float(x)``, ``bool(x)`` …: of an array they want exactly one element."""
+    """Make the rule of ``int(x)``, ``float(x)``, ``bool(x)`` …: an array must have exactly one element."""
 
     def result(*types: AbstractValue) -> AbstractValue | None:
         dtype = dtype_of(types[0]) if len(types) == 1 else None
@@ -215,12 +215,12 @@ def _index(*types: AbstractValue) -> AbstractValue | None:
 
 
 def _round(*types: AbstractValue) -> AbstractValue | None:
-    """``round(np.float64)`` is an int, ``round(np.float64, 2)`` is not."""
+    """The rule of ``round``: ``round(np.float64)`` is an int, ``round(np.float64, 2)`` is not."""
     return ask(builtins.round, *types) if concerns(types[0]) else None
 
 
 def _smallest(*types: AbstractValue) -> AbstractValue | None:
-    """``min`` and ``max`` of NumPy scalars, or of an array of numbers: one of them."""
+    """The rule of ``min`` and ``max`` of NumPy scalars, or of an array of numbers: one of them."""
     if len(types) == 1 and is_array(types[0]) and rank_of(types[0]) == 1:
         return Type(dtype_of(types[0]).type)  # type: ignore[union-attr]
     if len(types) < 2 or not any(map(is_scalar, types)) or not all(is_scalar(t) or _is_real(t) for t in types):
@@ -241,7 +241,7 @@ def _picked_effect(*types: AbstractValue) -> Effect:
 
 
 def _sum(*types: AbstractValue) -> AbstractValue | None:
-    """``sum`` of the rows of an array."""
+    """The rule of ``sum`` over the rows of an array."""
     if not types or not is_array(types[0]) or not rank_of(types[0]) or len(types) > 2:
         return None
     return ask(builtins.sum, *types)
@@ -252,12 +252,12 @@ def _sum_dims(x: Facts, *rest: Facts) -> Shape | None:
 
 
 def _of_elements(kind: type) -> Callable[..., AbstractValue | None]:
-    """``any``, ``all``, ``sorted`` of an array of numbers."""
+    """Make the rule of ``any``, ``all`` or ``sorted`` of a one-dimensional array of numbers."""
     return lambda *types: Type(kind) if len(types) == 1 and is_array(types[0]) and rank_of(types[0]) == 1 else None
 
 
 def _math(fn: Callable[..., Any]) -> Primitive:
-    """``math.sqrt`` and its like take NumPy scalars and give Python floats."""
+    """Make the row of ``math.sqrt`` or a similar function, which takes NumPy scalars and gives Python floats."""
 
     def result(*types: AbstractValue) -> AbstractValue | None:
         if not any(map(is_scalar, types)) or any(map(is_array, types)):
@@ -275,7 +275,7 @@ MATH: Final = [fn for name, fn in vars(math).items() if callable(fn) and name no
 
 
 def _scalar_call(cls: type[np.generic]) -> Primitive:
-    """``np.float32(x)``: a scalar, or an array of that dtype if x is one."""
+    """Make the row of ``np.float32(x)``: a scalar, or an array of that dtype if x is an array."""
 
     def result(*types: AbstractValue) -> AbstractValue | None:
         if len(types) != 1 or not (concerns(*types) or python_number(types[0])):
@@ -289,10 +289,10 @@ def _scalar_call(cls: type[np.generic]) -> Primitive:
 
 
 def _own(cls: type) -> bool:
-    """Is it the class of scalars that computing gives?"""
+    """Is cls the scalar class that computations with its dtype return?"""
     try:
         return np.dtype(np.dtype(cls).str).type is cls
-    except TypeError:  # of another library's making, which has registered it
+    except TypeError:  # a class of another library, registered with NumPy
         return False
 
 
@@ -330,20 +330,20 @@ def _where_dims(*args: Facts) -> Shape | None:
     return shapes.broadcast(*(a.dims for a in args)) if len(args) == 3 else None
 
 
-#: The classes of scalars: one for each dtype (``np.longlong`` is another name of one, and yet another class).
+#: The scalar classes, one for each dtype (``np.longlong`` has the dtype of another class, and is left out).
 SCALARS: Final[list[type[np.generic]]] = sorted(
     {t for t in np.sctypeDict.values() if np.dtype(t).kind in "biufc" and _own(t)},
     key=lambda t: t.__name__,
 )
 
-#: Functions of NumPy that are elementwise without being ufuncs.
+#: Elementwise functions of NumPy that are not ufuncs.
 LOOSE: Final[list[Any]] = [
     np.round, np.around, np.real, np.imag, np.angle, np.nan_to_num, np.isclose, np.sinc, np.i0, np.iscomplex, np.isreal, np.fix,
 ]  # fmt: skip
 
 
 def _loose(fn: Any) -> Any:
-    """The rule of a function of NumPy's that is given numbers of Python's, too; what becomes of an int depends on how large it is."""
+    """Make the rule of a NumPy function that may also get Python numbers; for an int the type of the result depends on its value."""
     about_arrays = asking(fn)
 
     def result(*types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:

@@ -1,4 +1,4 @@
-"""Which arguments of NumPy's functions are made arrays first, whatever they are: ``np.sort((a, b, c))``."""
+"""Which arguments of NumPy's functions are converted to arrays first, whatever their type: ``np.sort((a, b, c))``."""
 
 import inspect
 from collections.abc import Callable
@@ -8,15 +8,15 @@ import numpy as np
 
 from hovis.base.once import once
 
-#: What such parameters are called; sequences of arrays have other names (arrays, tup), and so have shapes.
+#: Names of parameters that are converted to arrays; sequences of arrays have other names (arrays, tup), and so have shapes.
 _NAMES: Final = frozenset({
     "a", "a1", "a2", "ar", "ar1", "ar2", "arr", "ary", "array", "b", "element", "fp", "m", "p", "p1", "p2", "test_elements", "v", "x", "x1", "x2", "xp", "y",
 })  # fmt: skip
-#: Functions that do not tell what their parameters are called.
+#: Functions without a signature -> the number of leading arguments that are converted to arrays.
 _TOLD: Final[dict[Any, int]] = {np.dot: 2, np.vdot: 2, np.inner: 2, np.where: 3}
-#: Functions that take a sequence of what they make arrays of.
+#: Functions that take a sequence, and convert its items to arrays.
 JOINING: Final = frozenset({np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack})
-#: What looks at the very object that it is given.
+#: Functions whose result or effect depends on the object that is passed, which therefore must not be replaced by an array.
 _NOT: Final = frozenset({
     np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require, np.from_dlpack, np.astype, np.min_scalar_type,
     np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal, np.may_share_memory, np.shares_memory, np.choose, np.iterable,
@@ -25,7 +25,7 @@ _NOT: Final = frozenset({
 
 @once
 def positions(callee: Callable[..., Any]) -> range | tuple[int, ...]:
-    """Where the arguments stand that are made arrays."""
+    """Return the positions of the arguments that callee converts to arrays."""
     if isinstance(callee, np.ufunc):
         return range(callee.nin)
     if not str(getattr(callee, "__module__", "")).startswith("numpy") or callee in _NOT or isinstance(callee, type):

@@ -1,8 +1,8 @@
-"""What all NumPy rules share: which values are arrays and scalars, and how NumPy itself is asked for result types.
+"""Queries shared by all NumPy rules: which values are arrays or scalars, and how NumPy itself is asked for result types.
 
-No table of dtypes stands here.  A rule is answered by *doing the thing* on stand-ins: arrays of one element with the
-dtype and rank in question, and Python numbers for Python numbers, so that NEP 50, default dtypes and the oddities of
-each function are NumPy's own.  A result of rank 0 becomes a NumPy scalar there as it does in the real call.
+There is no table of dtypes here.  A result type is found by *calling the function* on stand-ins: arrays of one element with
+the dtype and rank in question, and Python numbers for Python numbers, so that NEP 50, default dtypes and the oddities of
+each function are NumPy's own.  A result of rank 0 becomes a NumPy scalar, as it does in the real call.
 """
 
 import functools
@@ -18,21 +18,21 @@ from hovis.lattice import AbstractValue, Array, Const, Partial, Type
 from hovis.lattice.inspection import is_a
 from hovis.library.core import Primitive
 
-#: Reads memory that others may write, and may fail: shapes that do not fit, or a float status under ``np.errstate``.
+#: The effect of computing with arrays: it reads mutable memory, and may raise (shapes that do not fit, or a float error under ``np.errstate``).
 COMPUTES: Final = Effect.READS | Effect.RAISES
 
-#: Dtypes that the rules speak of: bool, signed and unsigned integers, floats, complex numbers.
+#: The kinds of dtypes that the rules cover: bool, signed and unsigned integers, floats, complex numbers.
 NUMERIC_KINDS: Final = "biufc"
 
 _PYTHON_NUMBERS: Final[dict[type, object]] = {bool: True, int: 1, float: 1.0, complex: 1j}
 
 
 class NotMine(Exception):
-    """The rule has nothing to say of these arguments."""
+    """Raised where the rule does not apply to these arguments."""
 
 
 def dtype_of(t: AbstractValue) -> "np.dtype[Any] | None":
-    """The dtype of an array or NumPy scalar of numbers; None for everything else, Python's numbers included.
+    """Return the dtype of an array or NumPy scalar of numbers; None for everything else, Python's numbers included.
 
     >>> dtype_of(Type(np.float32)), dtype_of(Const(np.int8(3))), dtype_of(Type(float))
     (dtype('float32'), dtype('int8'), None)
@@ -55,46 +55,48 @@ def _plain(dtype: "np.dtype[Any]") -> bool:
 
 
 def is_array(t: AbstractValue) -> bool:
-    """An exact ndarray of numbers, of known rank."""
+    """Is t an exact ndarray of numbers, of known rank?"""
     return (isinstance(t, Array) or (isinstance(t, Const) and type(t.value) is np.ndarray)) and dtype_of(t) is not None
 
 
 def is_scalar(t: AbstractValue) -> bool:
-    """A NumPy scalar of numbers."""
+    """Is t a NumPy scalar of numbers?"""
     return dtype_of(t) is not None and not is_array(t)
 
 
 def rank_of(t: AbstractValue) -> int:
-    """The number of dimensions: 0 for everything that is no array."""
+    """Return the number of dimensions: 0 for everything that is not an array."""
     if isinstance(t, Array):
         return t.rank
     return t.value.ndim if isinstance(t, Const) and is_a(t.value, np.ndarray) else 0
 
 
 def python_number(t: AbstractValue) -> type | None:
-    """bool, int, float or complex, if that is the exact type."""
+    """Return bool, int, float or complex if that is the exact type, or None."""
     cls = type(t.value) if isinstance(t, Const) else t.cls if isinstance(t, Type) else None
     return cls if cls in _PYTHON_NUMBERS else None
 
 
 def is_numeric(t: AbstractValue) -> bool:
-    """A number or an array of numbers, Python's or NumPy's."""
+    """Is t a number or an array of numbers, Python's or NumPy's?"""
     return dtype_of(t) is not None or python_number(t) is not None
 
 
 def concerns(*types: AbstractValue) -> bool:
-    """Is an array or a NumPy scalar among them (or inside a tuple or list among them)?"""
+    """Is any of the types an array or a NumPy scalar, or a tuple or list that contains one?"""
     return any(dtype_of(t) is not None or (isinstance(t, Partial) and concerns(*t.parts)) for t in types)
 
 
 def concerns_numbers(*types: AbstractValue) -> bool:
-    """The same, or is there a number of Python's that fits into a dtype whatever its value?  (An int may be too large for any.)"""
+    """Like `concerns`, but also true where there are Python numbers of unknown value and none of them is an int (which may be too large for any
+    dtype).
+    """
     numbers = [python_number(t) for t in types if not isinstance(t, Const)]
     return concerns(*types) or (int not in numbers and any(n is not None for n in numbers))
 
 
 def of_dtype(dtype: "np.dtype[Any]", rank: int, layout: str = "") -> AbstractValue:
-    """The type of a result: an array, or a NumPy scalar if its rank is 0.
+    """Return the type of a result: an array, or a NumPy scalar if its rank is 0.
 
     >>> of_dtype(np.dtype("f4"), 2), of_dtype(np.dtype("f4"), 0)
     (float32[:, :], float32)
@@ -103,12 +105,12 @@ def of_dtype(dtype: "np.dtype[Any]", rank: int, layout: str = "") -> AbstractVal
 
 
 def array_of(dtype: "np.dtype[Any]", rank: int, layout: str = "") -> AbstractValue:
-    """The type of a result that is an array whatever its rank."""
+    """Return the type of a result that is an array whatever its rank."""
     return Array(np.ndarray, dtype, rank, layout)
 
 
 def describe(value: object) -> AbstractValue:
-    """The type of a value, arrays with dtype and rank, tuples and lists with their parts."""
+    """Return the type of a value: arrays with dtype and rank, tuples and lists with their parts. Raises NotMine for other dtypes."""
     if type(value) is np.ndarray:
         if not _plain(value.dtype):
             raise NotMine
@@ -121,7 +123,7 @@ def describe(value: object) -> AbstractValue:
 
 
 def stand_in(t: AbstractValue, size: int = 1, value: int = 1) -> object:
-    """A tiny value of type t for NumPy to be asked with: arrays have ``size`` elements in each dimension."""
+    """Return a tiny value of type t to call NumPy with: arrays have ``size`` elements in each dimension."""
     dtype = dtype_of(t)
     if dtype is not None:
         made = np.full((size,) * rank_of(t), value, dtype)
@@ -139,9 +141,9 @@ def stand_in(t: AbstractValue, size: int = 1, value: int = 1) -> object:
 
 
 def _small(value: object) -> object:
-    """A constant as it is, if it is one that can't make NumPy build something big or run foreign code.
+    """Return a constant unchanged if it can't make NumPy build something big or run foreign code; raise NotMine otherwise.
 
-    Of a large integer only the sign counts: no rank and no dtype depends on how large it is.
+    An integer beyond 64 is replaced by 2 or -2, because no rank and no dtype depends on its magnitude; one of more than 63 bits raises NotMine.
     """
     if isinstance(value, int) and not isinstance(value, bool):
         if abs(value) >= 1 << 63:
@@ -170,25 +172,27 @@ def _ask(fn: Callable[..., object], types: tuple[AbstractValue, ...], named: tup
             return None
         except Exception as error:
             interrupts.let_through(error)
-            # NumPy refuses: perhaps only so small an array; at run time it says so again, in its own words
+            # perhaps it raises only because the arrays are so small; otherwise, the real call raises it again at run time
             continue
     return None
 
 
 def ask(fn: Callable[..., object], *types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
-    """The type of ``fn(*values)`` for values of these types, by calling fn on stand-ins.
+    """Return the type of ``fn(*values)`` for values of these types, by calling fn on stand-ins.
 
     >>> ask(np.add, Array(np.ndarray, np.dtype("f4"), 1), Type(float))
     float32[:]
     """
     try:
         return _ask(fn, types, tuple(sorted(named.items())))
-    except TypeError:  # a constant without a hash, as slices are in Python 3.11
+    except TypeError:  # an unhashable constant, such as a slice in Python 3.11
         return _ask.__wrapped__(fn, types, tuple(sorted(named.items())))
 
 
 def asking(fn: Callable[..., object], about: Sequence[int] | None = None) -> Callable[..., AbstractValue | None]:
-    """A rule that asks NumPy; only if an array or NumPy scalar is involved, or a number of Python's that can be no object to NumPy."""
+    """Make a rule that calls NumPy on stand-ins. It applies only where an array or NumPy scalar is involved, or Python numbers that can't become
+    an object array; with ``about``, only the arguments at these positions count.
+    """
 
     def result(*types: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
         chosen = types if about is None else [types[k] for k in about if k < len(types)]
@@ -200,7 +204,7 @@ def asking(fn: Callable[..., object], about: Sequence[int] | None = None) -> Cal
 
 
 def nesting(t: AbstractValue) -> tuple[int, list[AbstractValue]] | None:
-    """How deep numbers and arrays lie in nested lists and tuples of a known shape, and their types."""
+    """Return the nesting depth (plus rank) and the types of the numbers and arrays in nested lists and tuples; None if the shape is not known."""
     if is_numeric(t):
         return rank_of(t), [t]
     parts = t.parts if isinstance(t, Partial) and t.cls in (tuple, list) else None
@@ -214,7 +218,7 @@ def nesting(t: AbstractValue) -> tuple[int, list[AbstractValue]] | None:
 
 
 def immutable(*values: object, **named: object) -> bool:
-    """May a call be folded on these values?  Only on what cannot change: never on arrays."""
+    """May a call be folded on these values? Only if all are immutable: never on arrays."""
     return all(
         isinstance(v, np.generic | bool | int | float | complex | str | type | np.dtype | None) or (type(v) is tuple and immutable(*v))
         for v in (*values, *named.values())
@@ -228,5 +232,5 @@ def row(
     fold: "bool | Callable[..., bool]" = immutable,
     dims: Callable[..., Any] | None = None,
 ) -> Primitive:
-    """A Primitive with the defaults of this library."""
+    """Make a Primitive with the defaults of this library."""
     return Primitive(fn, result, effect, fold, dims)

@@ -1,4 +1,4 @@
-"""Attributes of arrays and NumPy's scalars as the engine asks for them, and what known arrays are."""
+"""Attributes of arrays and NumPy scalars in the form that the engine asks for, and the types of known arrays."""
 
 import operator
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Array, Const, Partial, Type
 from hovis.library.numpy import ATTRIBUTE_DIMS, ATTRIBUTES
 
-#: (machine, engine value) -> engine value, or None: not mine.
+#: (machine, engine value) -> engine value, or None if the rule does not apply.
 Attribute = Callable[[Any, Dyn], V | None]
 
 _SCALARS: Final = (
@@ -22,17 +22,17 @@ _SCALARS: Final = (
 
 
 def make_array(dtype: Any, rank: int, layout: str = "") -> Array:
-    """The lattice type of an exact ndarray."""
+    """Return the lattice type of an exact ndarray."""
     return Array(np.ndarray, np.dtype(dtype), rank, layout)
 
 
 def describe_array(value: Any) -> AbstractValue:
-    """The type of a known array."""
+    """Return the type of a known array."""
     return make_array(value.dtype, value.ndim)
 
 
 def attribute(cls: type, name: str, rule: Callable[[AbstractValue], Any]) -> Attribute:
-    """A rule over types as the engine asks it: over values, with dimensions."""
+    """Turn a rule over types into one over engine values, with dimensions."""
 
     def read(m: Any, value: Dyn) -> V | None:
         found = rule(value.type)
@@ -47,7 +47,7 @@ def attribute(cls: type, name: str, rule: Callable[[AbstractValue], Any]) -> Att
         if name == "size" and dims is not None and all(isinstance(d, Known) for d in dims):
             size = 1
             for d in dims:
-                size *= d.value  # type: ignore[union-attr, operator]  # asked above
+                size *= d.value  # type: ignore[union-attr, operator]  # checked above
             return Known(size)
         keep = ATTRIBUTE_DIMS.get((cls, name))
         made: V = m.emit(getattr, [value, Known(name)], type=kind, effect=effect, dims=keep(dims) if keep and dims is not None else None)
@@ -57,7 +57,7 @@ def attribute(cls: type, name: str, rule: Callable[[AbstractValue], Any]) -> Att
 
 
 def _shape(m: Any, value: Dyn) -> V | None:
-    """``x.shape``: a virtual tuple of the dimensions, the unknown ones read from the array."""
+    """Return ``x.shape`` as a virtual tuple of the dimensions; unknown ones are read from the array."""
     assert isinstance(value.type, Array)
     dims = value.dims or (None,) * value.type.rank
     if all(isinstance(d, Known) for d in dims):
@@ -68,17 +68,17 @@ def _shape(m: Any, value: Dyn) -> V | None:
 
 
 def array_attributes() -> dict[tuple[type, str], Attribute]:
-    """By class and name; what all NumPy scalars have is there for each class of them."""
+    """Return the attribute rules by class and name; those of np.generic are repeated for each scalar class."""
     found = {key: attribute(*key, rule) for key, rule in ATTRIBUTES.items()}
     for scalar in _SCALARS:
         found |= {(scalar, name): attribute(scalar, name, rule) for (cls, name), rule in ATTRIBUTES.items() if cls is np.generic}
     return found
 
 
-#: How known values are described more precisely than by their class.
+#: class -> function that describes its known values more precisely than by the class.
 ABSTRACTIONS: Final[dict[type, Callable[[Any], AbstractValue]]] = {np.ndarray: describe_array}
 
-#: Objects of C code that never change: their attributes are read while tracing.
+#: C classes whose instances are immutable: their attributes are read while tracing.
 FIXED: Final[frozenset[type]] = frozenset({np.finfo, np.iinfo, *(type(np.dtype(code)) for code in "?bhilqBHILQefdFD")})
 
 __all__ = ["ABSTRACTIONS", "FIXED", "array_attributes", "attribute", "describe_array", "make_array"]

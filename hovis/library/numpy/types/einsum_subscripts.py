@@ -1,7 +1,7 @@
-"""The subscripts of ``np.einsum``: which label each dimension of each operand has, and those of the result.
+"""The subscripts of ``np.einsum``: the label of each dimension of each operand, and the labels of the result.
 
-A label is a letter, an integer (where subscripts are lists), or ``(Ellipsis, k)`` for the k-th dimension from the right of
-what an ellipsis stands for.
+A label is a letter, an integer (where subscripts are lists), or ``(Ellipsis, k)`` for the k-th dimension from the right
+among the dimensions that an ellipsis stands for.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ class Terms(NamedTuple):
 
 
 def split(text: str) -> tuple[list[list[Any]], list[Any] | None]:
-    """The labels as they are written, an ellipsis as one; None: the result is not written.
+    """Return the labels of the operands and of the result as written, an ellipsis as one label; None for the result if it is not written.
 
     >>> split("...ij, jk -> k")
     ([[Ellipsis, 'i', 'j'], ['j', 'k']], ['k'])
@@ -34,7 +34,7 @@ def split(text: str) -> tuple[list[list[Any]], list[Any] | None]:
 
 
 def parse(inputs: Sequence[Sequence[Any]], output: Sequence[Any] | None, ranks: Sequence[int]) -> Terms | None:
-    """Labels for operands of these ranks; None if they do not fit."""
+    """Return the Terms for operands of these ranks, or None if the labels do not fit."""
     if len(inputs) != len(ranks):
         return None
     terms: list[Labels] = []
@@ -58,7 +58,7 @@ def parse(inputs: Sequence[Sequence[Any]], output: Sequence[Any] | None, ranks: 
 
 
 def sizes(terms: Terms, operands: Sequence[Shape]) -> dict[Label, Dim]:
-    """The dimension that each label stands for; a dimension of 1 goes with any other."""
+    """Return the dimension of each label; a dimension of 1 broadcasts against any other."""
     found: dict[Label, Dim] = {}
     for labels, shape in zip(terms.inputs, operands, strict=True):
         for label, dim in zip(labels, shape, strict=True):

@@ -1,7 +1,7 @@
-"""What ``with np.errstate(…)`` does, where all that it asks for is calm: nothing is raised, printed or told to anybody.
+"""The effects of ``with np.errstate(...)`` where it asks only to ignore errors or warn: no error is raised, printed, or passed to a callback.
 
-NumPy's class is Python that is entered; what it calls makes a state, puts it into a context variable and takes it out again.
-None of that runs code of the user's, so that what is known stays known.
+NumPy's class is Python code that is traced; the C functions that it calls make a state, store it in a context variable and
+reset that again.  None of them runs user code, so knowledge of the heap survives the calls.
 """
 
 from contextvars import ContextVar, Token
@@ -14,7 +14,7 @@ from hovis.lattice import AbstractValue, Const, Refined, Type
 from hovis.library.core import Primitive
 from hovis.library.language.signatures.type_queries import NONE, class_of
 
-#: Private to NumPy, and missing where it keeps its state in another way: then the calls are what they are to everybody.
+#: Private to NumPy, and missing in versions that store the state in another way: there are no rules for the calls then.
 MAKE: Final[Any] = getattr(np._core.umath, "_make_extobj", None)  # type: ignore[attr-defined]
 VARIABLE: Final[Any] = getattr(np._core.umath, "_extobj_contextvar", None)  # type: ignore[attr-defined]
 
@@ -26,12 +26,12 @@ def _is_ours(token: object) -> bool:
     return isinstance(token, Token) and token.var is VARIABLE
 
 
-#: What ``set`` gives for NumPy's variable.
+#: The type of the token that ``ContextVar.set`` returns for NumPy's variable.
 _TOKEN: Final = Refined(Token, True, _is_ours)
 
 
 def is_calm(asked: dict[str, Any]) -> bool:
-    """Is there nothing in what a state is made from that would make errors heard?"""
+    """Do the arguments of an error state request only modes that ignore errors or warn?"""
     return asked.keys() <= {"all", "divide", "over", "under", "invalid"} and all(type(mode) in (str, type(None)) and mode in _CALM for mode in asked.values())
 
 
@@ -51,5 +51,5 @@ def _reset(variable: AbstractValue, token: AbstractValue) -> AbstractValue | Non
 ROWS: Final[list[Primitive]] = [] if MAKE is None or VARIABLE is None else [
     Primitive(MAKE, _made, Effect.READS, fold=False),
     Primitive(ContextVar.set, _set, Effect.READS | Effect.WRITES, fold=False),
-    Primitive(ContextVar.reset, _reset, Effect.WRITES | Effect.RAISES, fold=False),  # of a token that has been used
+    Primitive(ContextVar.reset, _reset, Effect.WRITES | Effect.RAISES, fold=False),  # it raises for a used token
 ]  # fmt: skip

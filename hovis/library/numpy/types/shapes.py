@@ -1,7 +1,7 @@
 """Dimensions of results, as pure functions on tuples.
 
-A dimension is an ``int``, or an opaque object that stands for a number that is not known yet: it is passed through,
-compared by identity, never computed with.  ``None`` for a dimension, or for a whole shape, says that nothing is known.
+A dimension is an ``int``, or an opaque object that stands for an unknown number: it is passed through and compared by
+identity, but there is no arithmetic on it.  ``None`` for a dimension, or for a whole shape, means that nothing is known.
 A rule gets one :class:`Facts` per argument.
 """
 
@@ -28,13 +28,13 @@ class _Unknown:
         return "UNKNOWN"
 
 
-#: The value of an argument that is no constant.
+#: The value of an argument that is not a constant.
 UNKNOWN: Final = _Unknown()
 
 
 @dataclass(slots=True)
 class Facts:
-    """What a dims rule may know of an argument.  ``parts`` are the facts of the items of a tuple or list."""
+    """The knowledge of a dims rule about one argument. ``parts`` are the Facts of the items of a tuple or list."""
 
     type: AbstractValue
     dims: Shape | None = None
@@ -57,7 +57,7 @@ def same(a: Dim, b: Dim) -> bool:
 
 
 def broadcast_dim(a: Dim, b: Dim) -> Dim:
-    """One dimension of a broadcast: equal ones, or whichever is not 1.
+    """Return one dimension of a broadcast: that of both if they are equal, or the one that is not 1; None if it is not known.
 
     >>> broadcast_dim(1, 4), broadcast_dim("n", 1), broadcast_dim("n", "m")
     (4, 'n', None)
@@ -75,7 +75,7 @@ def broadcast_dim(a: Dim, b: Dim) -> Dim:
 
 
 def broadcast(*shapes: Shape | None) -> Shape | None:
-    """The shape of an elementwise result.
+    """Return the shape of an elementwise result.
 
     >>> broadcast((3, 1), (4,)), broadcast((), ("n",))
     ((3, 4), ('n',))
@@ -94,7 +94,7 @@ def broadcast(*shapes: Shape | None) -> Shape | None:
 
 
 def normalize_axes(axis: Any, rank: int) -> tuple[int, ...] | None:
-    """axis as a tuple of positions; None stands for all; nothing if it is out of range."""
+    """Return axis as a tuple of nonnegative axes; an axis of None means all. None if an axis is out of range or not an int."""
     if axis is None:
         return tuple(range(rank))
     axes = axis if isinstance(axis, tuple) else (axis,)
@@ -104,7 +104,7 @@ def normalize_axes(axis: Any, rank: int) -> tuple[int, ...] | None:
 
 
 def reduced(shape: Shape, axis: Any, keepdims: bool) -> Shape | None:
-    """The shape after a reduction.
+    """Return the shape after a reduction.
 
     >>> reduced((3, "n"), 0, False), reduced((3, "n"), None, True)
     (('n',), (1, 1))
@@ -118,7 +118,7 @@ def reduced(shape: Shape, axis: Any, keepdims: bool) -> Shape | None:
 
 
 def matmul(a: Shape, b: Shape) -> Shape | None:
-    """The shape of ``a @ b``.
+    """Return the shape of ``a @ b``.
 
     >>> matmul((2, 3), (3,)), matmul(("n", 2, 3), (3, 4))
     ((2,), ('n', 2, 4))
@@ -134,14 +134,14 @@ def matmul(a: Shape, b: Shape) -> Shape | None:
 
 
 def dot(a: Shape, b: Shape) -> Shape | None:
-    """The shape of ``np.dot(a, b)``, which for more than two dimensions is not ``a @ b``."""
+    """Return the shape of ``np.dot(a, b)``, which for more than two dimensions differs from that of ``a @ b``."""
     if not a or not b:
         return a or b
     return a[:-1] + b[:-2] + (b[-1:] if len(b) > 1 else ())
 
 
 def product(shape: Shape) -> int | None:
-    """The number of elements, if all dimensions are known."""
+    """Return the number of elements, or None if a dimension is unknown."""
     total = 1
     for d in shape:
         if not isinstance(d, int):
@@ -151,7 +151,7 @@ def product(shape: Shape) -> int | None:
 
 
 def reshaped(shape: Shape | None, new: Sequence[Dim]) -> Shape | None:
-    """The shape after ``reshape(new)``; a -1 is computed if all else is known."""
+    """Return the shape after ``reshape(new)``; a -1 is computed if all other dimensions are known."""
     if -1 not in [d for d in new if isinstance(d, int)]:
         return tuple(new)
     if shape is None:
@@ -163,16 +163,16 @@ def reshaped(shape: Shape | None, new: Sequence[Dim]) -> Shape | None:
 
 
 class Picking(NamedTuple):
-    """An index array of these dimensions, as an item of an index; a mask takes several axes of what is indexed."""
+    """An index array with these dimensions, as an item of an index; a mask takes several axes of the indexed array."""
 
     dims: Shape
     axes: int = 1
 
 
 def indexed(shape: Shape, index: tuple[Any, ...]) -> Shape | None:
-    """The shape of ``a[index]``; an unknown integer is any object that is no slice, None, … or Picking.
+    """Return the shape of ``a[index]``; any object that is not a slice, None, Ellipsis or Picking stands for an unknown integer.
 
-    What several arrays pick stands where the first of them does, or in front if they do not stand together.
+    The axes of several index arrays come at the position of the first of them, or first of all if the arrays are not adjacent.
 
     >>> indexed((3, 4, "n"), (0, slice(1, None))), indexed((3,), (None, Ellipsis))
     ((3, 'n'), (1, 3))
@@ -181,7 +181,7 @@ def indexed(shape: Shape, index: tuple[Any, ...]) -> Shape | None:
     """
     picks = [k for k, i in enumerate(index) if isinstance(i, Picking)]
     if picks:
-        # an integer beside an array is an array, too
+        # beside an index array, an integer counts as an index array as well
         index = tuple(i if i is None or i is Ellipsis or isinstance(i, slice | Picking) else Picking(()) for i in index)
         picks = [k for k, i in enumerate(index) if isinstance(i, Picking)]
     spent = sum(i.axes if isinstance(i, Picking) else 1 for i in index if i is not None and i is not Ellipsis)
@@ -217,11 +217,11 @@ def _sliced(dim: Dim, s: slice) -> Dim:
     return None
 
 
-# ------------------------------------------------------------------------------------------------- to the engine
+# ------------------------------------------------------------------------------------------------- interface to the engine
 
 
 def facts(m: Any, value: V) -> Facts:
-    """An engine value as a rule sees it."""
+    """Return the Facts of an engine value."""
     type_ = m.type_of(value)
     if isinstance(value, Known):
         found = value.value
@@ -242,7 +242,7 @@ def facts(m: Any, value: V) -> Facts:
 
 
 def for_engine(rule: DimsRule) -> Callable[[Any, Sequence[V], dict[str, V]], "tuple[V | None, ...] | None"]:
-    """The rule as a ``Primitive.dims``: (machine, arguments, keyword arguments) → dimensions, each an engine value."""
+    """Wrap the rule as a ``Primitive.dims``: (machine, arguments, keyword arguments) → dimensions, each an engine value."""
 
     def dims(m: Any, args: Sequence[V], kwargs: dict[str, V]) -> tuple[V | None, ...] | None:
         try:
@@ -257,18 +257,20 @@ def for_engine(rule: DimsRule) -> Callable[[Any, Sequence[V], dict[str, V]], "tu
     return dims
 
 
-#: Shapes are asked for by doing the thing on arrays of zeros of up to so many elements.
+#: The most elements of the arrays of zeros on which functions are called to find the shapes of their results.
 MOST_ASKED: Final = 1 << 14
 
 
 def asked(fn: Callable[..., Any], args: Sequence[Facts], named: Mapping[str, Facts]) -> Shape | None:
-    """The shape of ``fn(*args)``, by doing it on arrays of these shapes; only where none depends on values."""
+    """Return the shape of ``fn(*args)``, by calling fn on zeros with these shapes; only for functions whose result shape does not depend on
+    values.
+    """
     found = sampled(fn, args, named)
     return found.shape if type(found) is np.ndarray else None
 
 
 def sampled(fn: Callable[..., Any], args: Sequence[Facts], named: Mapping[str, Facts]) -> Any:
-    """What fn gives of arrays of these shapes; None if that is not to be had."""
+    """Return the result of fn on zeros with these shapes, or None if the arguments are not known well enough or fn raises."""
     try:
         given = [_sample(a) for a in args]
         options = {name: _sample(a) for name, a in named.items()}
@@ -292,12 +294,12 @@ def _sample(a: Facts) -> Any:
         parts = map(_sample, a.parts)
         return list(parts) if isinstance(a.type, Partial) and a.type.cls is list else tuple(parts)
     if isinstance(a.type, Type) and issubclass(a.type.cls, float | complex | np.inexact):
-        return a.type.cls(1)  # no shape is decided by it
+        return a.type.cls(1)  # no shape depends on a float
     if not a.known or (is_a(a.value, np.ndarray) and a.value.size > MOST_ASKED) or (is_a(a.value, int) and abs(a.value) > MOST_ASKED):
         raise _Unasked
     return a.value
 
 
 def constant(facts: Facts | None, default: Any = None) -> Any:
-    """The known value of an optional argument; UNKNOWN if it is there and not known."""
+    """Return the known value of an optional argument, default if it is absent, or UNKNOWN if it is present but not known."""
     return default if facts is None else facts.value

@@ -1,6 +1,6 @@
-"""NumPy scalars as text: it is made by C code, as that of Python's own numbers.
+"""Rules for converting NumPy scalars and arrays to text. Scalars are formatted by C code, like Python numbers.
 
-What ``np.set_printoptions(formatter=…)`` has put into the text of arrays may be user code.
+Conversion of arrays to text may run user code: a formatter set by ``np.set_printoptions(formatter=…)``.
 """
 
 import builtins
@@ -19,18 +19,18 @@ from hovis.library.language.signatures.type_queries import STR, class_of
 from hovis.library.language.strings import STRINGS
 from hovis.library.numpy.types.arrays import is_scalar
 
-#: What a scalar is formatted as, by the kind of its dtype.
+#: kind of a scalar's dtype -> the type of Python number as which it is formatted.
 _AS_PYTHON: Final[dict[str, AbstractValue]] = {"f": Type(float), "i": Type(int), "u": Type(int), "b": Type(bool), "c": Type(complex)}
 
 
 def _plain(a: AbstractValue) -> AbstractValue:
-    """A number of Python in the place of a NumPy scalar."""
+    """Replace the type of a NumPy scalar by that of the matching Python number."""
     cls = class_of(a)
     return _AS_PYTHON.get(np.dtype(cls).kind, a) if is_scalar(a) and cls is not None else a
 
 
 def _row(library: Library, fn: Callable[..., Any], effect: Effect = Effect.PURE) -> Primitive:
-    """Python's rule, with a number of Python in the place of every NumPy scalar."""
+    """Make a row with Python's rule, in which the type of each NumPy scalar is replaced by that of a Python number."""
     rule = library.primitives[fn]
 
     def result(*args: AbstractValue, **named: AbstractValue) -> AbstractValue | None:
@@ -46,7 +46,7 @@ def _row(library: Library, fn: Callable[..., Any], effect: Effect = Effect.PURE)
 
 
 def _text_of_array(a: AbstractValue, spec: AbstractValue | None = None) -> AbstractValue | None:
-    """The text of an array or a scalar; of what is written in it nothing is known."""
+    """Return the type of the text of an array or a scalar; its content is not known."""
     if is_scalar(a) and spec is None:
         return STR
     return STR if isinstance(a, Array) and a.cls is np.ndarray and spec is None else None

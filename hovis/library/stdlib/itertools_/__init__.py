@@ -1,1 +1,1 @@
-"""The iterators of itertools, as classes of Python code that stand for them: a module for each of the three kinds that its documentation tells apart."""
+"""Stand-ins for the iterators of itertools: one module for each of the three kinds in its documentation."""

@@ -1,4 +1,4 @@
-"""Products, combinations and permutations, as classes of Python code (CPython: Modules/itertoolsmodule.c)."""
+"""Stand-ins for products, combinations and permutations of itertools (CPython: Modules/itertoolsmodule.c)."""
 
 import itertools
 from typing import Any, Final
@@ -46,7 +46,7 @@ class Product(Steps):
 
 
 class Choices(Steps):
-    """Tuples of what a pool has at these indices, which ``advance`` moves on; False: there are no more."""
+    """An iterator over tuples of the items of pool at indices. ``advance`` moves the indices in place, and returns False at the end."""
 
     pool: Any
     count: int

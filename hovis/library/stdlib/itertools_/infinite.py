@@ -1,4 +1,4 @@
-"""Infinite iterators of itertools: ``count``, ``cycle`` and ``repeat`` (CPython: Modules/itertoolsmodule.c)."""
+"""Stand-ins for the infinite iterators of itertools: ``count``, ``cycle`` and ``repeat`` (CPython: Modules/itertoolsmodule.c)."""
 
 import itertools
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Iterators of itertools that end with what they are given, ``accumulate`` to ``zip_longest``, as Python code (CPython: Modules/itertoolsmodule.c)."""
+"""Stand-ins for the iterators of itertools that end with their input, ``accumulate`` to ``zip_longest`` (CPython: Modules/itertoolsmodule.c)."""
 
 import itertools
 import operator
@@ -22,7 +22,7 @@ class Chain(Steps):
     def step(self) -> Any:
         while self.source is not None:
             if self.active is None:
-                source, self.source = self.source, None  # what fails here ends it
+                source, self.source = self.source, None  # an exception here exhausts this iterator
                 iterable = next(source, END)
                 if iterable is END:
                     return END
@@ -151,7 +151,7 @@ class Pairwise(Steps):
         self.before = MISSING
 
     def step(self) -> Any:
-        iterator, self.iterator = self.iterator, None  # what fails here ends it
+        iterator, self.iterator = self.iterator, None  # an exception here exhausts this iterator
         if iterator is None:
             return END
         before = self.before
@@ -176,7 +176,7 @@ class ZipLongest(Steps):
         self.whole = True
 
     def step(self) -> Any:
-        active, self.active = self.active, 0  # what fails here ends it
+        active, self.active = self.active, 0  # an exception here exhausts this iterator
         items = []
         if not active:
             return END
@@ -221,7 +221,7 @@ class Islice(Steps):
         self.position = 0
 
     def step(self) -> Any:
-        iterator, self.iterator = self.iterator, None  # what ends or fails here is finished
+        iterator, self.iterator = self.iterator, None  # if the source ends or raises here, this iterator is exhausted
         if iterator is None:
             return END
         while self.position < self.wanted:
@@ -242,7 +242,7 @@ class Islice(Steps):
 
 
 def _position(value: Any) -> int:
-    """An index that fits; -1 for whatever is none."""
+    """Return value as an index, or -1 if it is not one or too large."""
     try:
         number = operator.index(value)
     except Exception:
@@ -321,9 +321,9 @@ def tee(iterable: Any, n: Any = 2, /) -> Any:
 
 
 def _about_tee() -> tuple[Any, bool]:
-    """Its class, and whether the first of the copies of a copy is itself.
+    """Return the class of ``tee`` iterators, and whether ``tee`` of a ``tee`` iterator returns that iterator itself first.
 
-    No such object may live as long as the interpreter: CPython 3.12 dies of it in its last collection.
+    The sample is local because no ``tee`` iterator may live until the interpreter exits: CPython 3.12 crashes on it in its last garbage collection.
     """
     sample: Any = itertools.tee(())[0]
     return type(sample), itertools.tee(sample)[0] is sample
@@ -334,7 +334,7 @@ _TEE, _KEEPS = _about_tee()
 
 @ITERTOOLS.stand(_TEE, quiet=True)
 class Tee(Steps):
-    """The copies share an iterator and what has been taken of it."""
+    """An iterator of ``itertools.tee``; the copies share the source iterator and the items taken from it."""
 
     def __init__(self, iterator: Any, taken: Any) -> None:
         self.iterator = iterator
@@ -372,7 +372,7 @@ if hasattr(itertools, "batched"):
             self.size = size
 
         def step(self) -> Any:
-            iterator, self.iterator = self.iterator, None  # what fails here ends it
+            iterator, self.iterator = self.iterator, None  # an exception here exhausts this iterator
             if iterator is None:
                 return END
             items: list[Any] = []

@@ -1,1 +1,1 @@
-"""Builtin containers of the trace: lists, dicts, sets, and what is done with them."""
+"""Actions on builtin containers of the trace: lists, tuples, dicts, sets."""

@@ -1,7 +1,7 @@
-"""``in``, ``==``, ``<``, index, count, remove of virtual lists, tuples and dicts.
+"""Actions for ``in``, ``==``, ``<``, index, count and remove of virtual lists, tuples and dicts.
 
-What is known of each pair of elements may decide; if not, and objects of the user's take part, a model is traced
-through, which calls their methods.  Elements that run no code of the user's are left to the real operation.
+The result may follow from what is known of each pair of elements.  If not, and comparing them may run user code, a Python
+model is traced, which calls their methods.  Without user code, the real operation is emitted.
 """
 
 import operator
@@ -19,15 +19,15 @@ from hovis.library.language import container_models
 from hovis.library.language.signatures.type_queries import atomic
 from hovis.library.virtual.base import Args, Named, action, as_constant, own, use
 
-#: Of more elements than this no model is traced through.
+#: The most elements for which a model is traced.
 FEW: Final = 64
 
-#: Kinds of objects that are compared without user code, but for what they hold.
+#: Kinds of objects whose comparison runs no user code, except that of their elements.
 _PLAIN: Final = frozenset({"tuple", "list", "dict", "set", "slice", "range"})
 
 
 def same(m: Machine, a: V, b: V) -> bool | None:
-    """``a is b or a == b``, if that is known and runs nothing."""
+    """Return ``a is b or a == b``, or None unless it is known without running code."""
     one, other = as_constant(m, a), as_constant(m, b)
     if isinstance(one, Known) and isinstance(other, Known) and is_immutable(one.value) and is_immutable(other.value):
         return one.value is other.value or one.value == other.value
@@ -39,7 +39,7 @@ def same(m: Machine, a: V, b: V) -> bool | None:
     return False if _apart(m.class_of(a), m.class_of(b)) else None
 
 
-#: Classes of which no instance equals one of another class in here (numbers stand for each other, so do sets).
+#: builtin class -> group: instances of classes in different groups are never equal (numbers form one group, sets another)
 _APART: Final = {str: 0, bytes: 1, type(None): 2, tuple: 3, list: 4, dict: 5, int: 6, float: 6, bool: 6, complex: 6, set: 7, frozenset: 7, range: 8, slice: 9}
 
 
@@ -48,12 +48,12 @@ def _apart(one: type | None, other: type | None) -> bool:
 
 
 def _silent(m: Machine, value: V) -> bool:
-    """Can value be compared with anything of its like without running user code?"""
+    """Is value an atom, so that a comparison with another atom runs no user code?"""
     return not isinstance(value, Ref) and atomic(m.type_of(value))
 
 
 def user_code(m: Machine, *values: V) -> bool:
-    """Do objects of classes written in Python take part?"""
+    """Do the values contain objects of classes written in Python?"""
     for value in values:
         if isinstance(value, Ref):
             if any(m.state.heap[aid].kind not in _PLAIN or m.state.heap[aid].cls.__module__ != "builtins" for aid in reachable(m.state.heap, [value.aid])):
@@ -64,7 +64,7 @@ def user_code(m: Machine, *values: V) -> bool:
 
 
 def _search(m: Machine, cells: tuple[V, ...], item: V) -> bool | None:
-    """Is item among the cells?  None: that is not known."""
+    """Is item among the cells? None if that is not known."""
     unsure = False
     for cell in cells:
         found = same(m, cell, item)
@@ -75,7 +75,7 @@ def _search(m: Machine, cells: tuple[V, ...], item: V) -> bool | None:
 
 
 def _sequence(m: Machine, value: V) -> VObj | None:
-    """A virtual list or tuple, of exactly these classes; the values of a virtual dict."""
+    """Return the virtual list or tuple if value is one of exactly these classes; for the values of a virtual dict, a tuple of them; else None."""
     obj = m.obj(value, "list", "tuple", "view")
     if obj is not None and obj.kind == "view":
         items = unpacking.known_items(m, value) if obj.extra == "values" else None
@@ -126,7 +126,7 @@ def _equality(wanted: bool) -> Any:
 
 
 def _match(m: Machine, cells: tuple[V, ...], others: tuple[V, ...], exact: bool) -> bool | None:
-    """Are the pairs the same?  Where one pair differs, what comes before it must run nothing."""
+    """Are the cells pairwise equal? None if that is not known. If a pair differs, the comparisons before it must run no code."""
     if exact and len(cells) != len(others):
         return False
     unsure = False
@@ -148,7 +148,7 @@ def _dicts_match(m: Machine, x: VObj, y: VObj) -> bool | None:
         return False
     places = [y.find(key) for key in x.keys]
     if -1 in places:
-        # what comes before the missing key would be compared
+        # the values before the missing key are compared first
         places = places[: places.index(-1)]
         return False if _match(m, x.cells[: len(places)], tuple(y.cells[k] for k in places), False) is not None else None
     return _match(m, x.cells, tuple(y.cells[k] for k in places), True)
@@ -178,7 +178,7 @@ for _operation in (operator.lt, operator.le, operator.gt, operator.ge):
 
 
 def _walk(model: Any, kind: str) -> Any:
-    """index, count and remove of a list or tuple."""
+    """Make the action for index, count or remove of a list or tuple."""
 
     def act(m: Machine, args: Args, named: Named) -> Any:
         obj = own(m, args[0], kind) if model is container_models.remove else m.obj(args[0], kind)

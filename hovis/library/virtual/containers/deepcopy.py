@@ -1,6 +1,6 @@
-"""copy.deepcopy of what is a tree of builtin containers and plain objects (CPython: Lib/copy.py).
+"""The action for copy.deepcopy of trees of builtin containers and plain objects (CPython: Lib/copy.py).
 
-Where an object of the trace is shared within what is copied, or a class has a say in it, the function itself is entered.
+If an object of the trace is reachable more than once in the value, or a class customizes copying, ``copy.deepcopy`` itself is traced.
 """
 
 import copy
@@ -20,19 +20,19 @@ from hovis.library.virtual.base import Args, Named, action, use
 
 _DISPATCH: Final[Any] = getattr(copy, "_deepcopy_dispatch", {})
 _ATOMIC: Final = getattr(copy, "_deepcopy_atomic", None)
-#: As Python has it; somebody may put something else there.
+#: The original contents of copy's dispatch table, which user code may change.
 _USUAL: Final = dict(_DISPATCH)
-#: Methods by which a class says how its objects are copied; object's own are those that are left here.
+#: Methods that customize how objects of a class are copied, unless they are those of ``object``.
 _HOOKS: Final = (
     "__deepcopy__", "__reduce_ex__", "__reduce__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__", "__new__",
     "__getattribute__", "__getattr__", "__class__",
 )  # fmt: skip
-#: A larger tree is copied at run time.
+#: The most containers and objects of a tree that is copied while tracing; a larger one is copied at run time.
 MOST: Final = 256
 
 
 class _Shared(Exception):
-    """It is no tree, or something in it is not known to be copied in the usual way."""
+    """Raised where the value is not a tree, or contains an object that may not be copied in the default way."""
 
 
 @action(copy.deepcopy, counts=(1, 1))
@@ -45,7 +45,7 @@ def deepcopy(m: Machine, args: Args, named: Named) -> Any:
 
 
 def _check_usual(m: Machine, *classes: type) -> None:
-    """What copies objects of these classes is what Python has for that, now and in the residual."""
+    """Guard that copy uses its original copiers for objects of these classes; raise _Shared if it does not."""
     for cls in classes:
         copier = _DISPATCH.get(cls, UNBOUND)
         if copier is not _USUAL.get(cls, UNBOUND) or not m.environment.static(Known(_DISPATCH), ("item", _DISPATCH, cls, copier)):
@@ -80,19 +80,19 @@ def _copied(m: Machine, value: V, met: set[int]) -> V:
 
 
 def _copied_known(m: Machine, value: Known, met: set[int]) -> V:
-    """A known list or dict, which others hold, too."""
+    """Copy a known list or dict, which exists outside of the trace."""
     held: Any = value.value
     keys = tuple(held) if type(held) is dict else ()
     if ~id(held) in met or len(met) + len(held) >= MOST or not all(map(_is_atomic, map(type, keys))) or not m.environment.static(value):
         raise _Shared
     _check_usual(m, *map(type, keys))
-    met.add(~id(held))  # numbers of objects of the trace are others
+    met.add(~id(held))  # negative, so it differs from the ids of objects of the trace
     cells = tuple(_copied(m, Known(x, value.labels), met) for x in (held.values() if keys else held))
     return m.new(VObj(type(held).__name__, type(held), cells, keys), value.labels)
 
 
 def _is_member(held: object) -> bool:
-    """A member of an enumeration is its own copy."""
+    """Is held a member of an enumeration, which is its own copy?"""
     return isinstance(held, enum.Enum) and find(type(held), "__deepcopy__") is enum.Enum.__dict__.get("__deepcopy__")
 
 
@@ -101,7 +101,7 @@ def _is_atomic(cls: type) -> bool:
 
 
 def _check(m: Machine, obj: VObj) -> None:
-    """Is it copied in the usual way?"""
+    """Raise _Shared if the object is not copied in the default way."""
     if obj.kind != "instance":
         if obj.cls not in (list, tuple, dict) or (obj.kind == "dict" and not all(map(is_immutable, obj.keys))):
             raise _Shared

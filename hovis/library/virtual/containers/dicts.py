@@ -1,4 +1,4 @@
-"""Dicts: their methods, views, constructor and operator."""
+"""Actions for dicts: methods, views, constructor and operator."""
 
 import operator
 from typing import Any, Final
@@ -17,7 +17,7 @@ from hovis.library.virtual.base import Args, Named, action, as_constant, is_iter
 
 
 def dict_of(m: Machine, value: V) -> VObj | None:
-    """The keys and values of a dict of this trace, or a known one."""
+    """Return the keys and values of a virtual or known dict as a VObj, or None."""
     value = builtin_payload.plain(m, value, ("__iter__",)) or value
     acted = models.virtual(m, value)
     obj = m.obj(value, "dict") if acted is None or acted.content is None else m.obj(acted.content, "dict")
@@ -29,7 +29,7 @@ def dict_of(m: Machine, value: V) -> VObj | None:
 
 
 def _sought(m: Machine, obj: VObj | None, args: Args) -> tuple[Known, int] | None:
-    """The key of ``d.method(key[, default])`` and where it is in the dict (-1: it is not); None: not to be had now."""
+    """Return the key of ``d.method(key[, default])`` and its index in the dict (-1: absent), or None if the key or the dict is not known."""
     if obj is None:
         return None
     key = as_constant(m, args[1])
@@ -55,7 +55,7 @@ def dict_get(m: Machine, args: Args, named: Named) -> Any:
 
 
 def _get_known(m: Machine, held: dict[Any, Any], args: Args) -> Any:
-    """The item of a known dict, of which nothing else is read."""
+    """``get`` of a known dict, with a guard of this item alone."""
     key = as_constant(m, args[1])
     if not isinstance(key, Known) or not known_key(key):
         return None
@@ -70,9 +70,9 @@ def _get_known(m: Machine, held: dict[Any, Any], args: Args) -> Any:
 
 
 def _own(m: Machine, value: V) -> VObj | None:
-    """A virtual dict that something may be deleted from.
+    """Return the virtual dict if value is one from which items may be deleted.
 
-    An iterator that is under way sees the gap in the real dict, which a virtual one does not have.
+    A deletion leaves a gap in the real dict, which an active iterator can observe; a virtual dict has no gaps.
     """
     settle_iterators(m, value)
     return own(m, value, "dict")
@@ -148,7 +148,7 @@ def dict_items(m: Machine, args: Args, named: Named) -> Any:
 
 
 def _view(m: Machine, args: Args, view: str) -> Any:
-    """A view of a dict, of this trace or known."""
+    """Make a view of a virtual or known dict."""
     obj = m.obj(args[0], "dict")
     if (obj is not None and obj.cls is dict) or (isinstance(args[0], Known) and type(args[0].value) is dict):
         return m.new(VObj("view", VIEWS[view], (args[0],), extra=view), labels_of(args[0]))
@@ -198,9 +198,9 @@ def _dict_of_pairs(m: Machine, value: V, named: Named) -> Any:
 
 
 def _of_mapping(mapping: Any) -> dict[Any, Any]:
-    """What has ``keys`` is asked for each (dict_update_arg, Objects/dictobject.c)."""
+    """``dict(mapping)`` of an object with ``keys``, each of which is looked up (dict_update_arg, Objects/dictobject.c)."""
     made = {}
-    for key in mapping.keys():  # noqa: SIM118  # this very method is asked
+    for key in mapping.keys():  # noqa: SIM118  # CPython calls the method keys
         made[key] = mapping[key]
     return made
 
@@ -222,12 +222,12 @@ def dict_update(m: Machine, args: Args, named: Named) -> Any:
     return NONE
 
 
-#: More items are put into a dict at once, by way of another one.
+#: The most items that are stored one by one; of more, a real dict is built, which is stored at once.
 MAX_ITEMS: Final = 8
 
 
 def _items_into(m: Machine, target: V, items: V) -> Any:
-    """The items of a dict of the trace are put one by one into one that is real: it need not be made for that."""
+    """Store the items of a virtual dict into a real one, one by one, so that the virtual dict is not materialized."""
     source = m.obj(items, "dict") if isinstance(items, Ref) else None
     if source is None or source.node is not None or m.class_of(target) is not dict or len(source.keys) > MAX_ITEMS:
         return None
@@ -239,7 +239,7 @@ def _items_into(m: Machine, target: V, items: V) -> Any:
 
 @action(dict.update, counts=(2, 2))
 def update_with_pairs(m: Machine, args: Args, named: Named) -> Any:
-    """The same with what has no ``keys``."""
+    """``dict.update`` with an iterable of pairs, which has no ``keys``."""
     cls = m.class_of(args[1])
     if own(m, args[0], "dict") is None or cls is None or hasattr(cls, "keys"):
         return None

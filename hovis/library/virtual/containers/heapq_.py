@@ -1,6 +1,6 @@
-"""Heaps in virtual lists (CPython: Modules/_heapqmodule.c): where it is known which items are less, they are put in order now.
+"""Actions of heapq on virtual lists: the items are arranged while tracing where their order is known (CPython: Modules/_heapqmodule.c).
 
-The same comparisons in the same order as there, so that the list looks the same afterwards.
+They make the same comparisons in the same order as CPython, so that the items end up in the same order.
 """
 
 import heapq
@@ -16,11 +16,11 @@ from hovis.library.virtual.containers.sequences import cells_of
 
 
 class _Unknown(Exception):
-    """It is not known which of two items is less."""
+    """Raised if the order of two items is not known."""
 
 
 def _less(m: Machine, a: V, b: V) -> bool:
-    """``a < b`` of numbers, text, and of tuples as far as it takes."""
+    """Return ``a < b`` of numbers, text, and tuples as far as their items have to be compared; raise _Unknown if it is not known."""
     x, y = reify(m, a), reify(m, b)
     if x is not NO_CONSTANT and y is not NO_CONSTANT:
         use(m, a, b)
@@ -45,7 +45,7 @@ Items = list[V]
 
 
 def _up(m: Machine, heap: Items, start: int, at: int) -> None:
-    """The item at a place moves towards start, past those that it is less than."""
+    """Move the item at index at towards start, past the parents that it is less than."""
     while at > start:
         parent = (at - 1) >> 1
         if not _less(m, heap[at], heap[parent]):
@@ -55,7 +55,7 @@ def _up(m: Machine, heap: Items, start: int, at: int) -> None:
 
 
 def _down(m: Machine, heap: Items, at: int) -> None:
-    """The item at a place sinks to a leaf, and rises from there to where it belongs."""
+    """Move the item at index at down to a leaf, then up to its place."""
     start, half = at, len(heap) >> 1
     while at < half:
         child = 2 * at + 1
@@ -94,7 +94,7 @@ def _arrange(m: Machine, heap: Items) -> V:
     return NONE
 
 
-#: Each with the fewest items that the heap must have.
+#: function of heapq -> (its implementation, the fewest items that the heap must have)
 _ACTIONS: Final[dict[Any, tuple[Callable[..., V], int]]] = {
     heapq.heappush: (_push, 0),
     heapq.heappop: (_pop, 1),

@@ -1,4 +1,4 @@
-"""iter, next, range, slice."""
+"""Actions for iter, next, range and slice."""
 
 import operator
 import sys
@@ -35,7 +35,7 @@ def make_iter(m: Machine, args: Args, named: Named) -> Any:
 
 
 def _pushed(m: Machine, status: "int | None") -> Any:
-    """A handler has pushed its result or frames: as an action answers it."""
+    """Return the status of a handler as the result of an action: the value that it has pushed if status is None."""
     return m.pop() if status is None else status
 
 
@@ -52,7 +52,7 @@ def take_next(m: Machine, args: Args, named: Named) -> Any:
 
 @action(range, counts=(1, 3))
 def make_range(m: Machine, args: Args, named: Named) -> Any:
-    """A range of ints; of known bounds it is a constant."""
+    """Make a virtual range of ints; with known bounds, its cells are constants."""
     if named or not 1 <= len(args) <= 3:
         return None
     args = [_whole(m, a) for a in args]
@@ -71,7 +71,7 @@ def make_range(m: Machine, args: Args, named: Named) -> Any:
 
 
 def _whole(m: Machine, value: V) -> V:
-    """A bound as an exact int, if C turns it into one (a number of NumPy)."""
+    """Convert a bound to an exact int if C code converts it (a NumPy integer); else return it unchanged."""
     cls = m.class_of(value)
     rule = m.library.primitives.get(operator.index)
     if not isinstance(value, Dyn) or cls is None or cls is int or rule is None or is_python_class(cls):
@@ -96,7 +96,7 @@ def make_slice(m: Machine, args: Args, named: Named) -> Any:
 
 @action(range.__reversed__, counts=(1, 1))
 def reversed_range(m: Machine, args: Args, named: Named) -> Any:
-    """range_reverse (Objects/rangeobject.c): the same steps, backwards."""
+    """``reversed`` of a range: an iterator over the same ints, backwards (range_reverse, Objects/rangeobject.c)."""
     obj = m.obj(args[0], "range")
     held = args[0].value if isinstance(args[0], Known) else None
     cells: tuple[V, ...] | None = tuple(map(Known, (held.start, held.stop, held.step))) if isinstance(held, range) else obj.cells if obj is not None else None

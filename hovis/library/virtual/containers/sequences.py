@@ -1,4 +1,4 @@
-"""Lists, tuples, sets: their operators, methods and constructors."""
+"""Actions for lists and tuples: operators, methods and constructors."""
 
 import operator
 import sys
@@ -39,7 +39,7 @@ def cells_of(m: Machine, value: V) -> tuple[str, tuple[V, ...]] | None:
 
 @action(operator.iadd)
 def extend_in_place(m: Machine, args: Args, named: Named) -> Any:
-    """``list += iterable`` keeps the list."""
+    """``list += iterable``, which changes the list in place."""
     target, more = args
     obj = m.obj(target, "list")
     if obj is not None and obj.cls is list:
@@ -69,7 +69,7 @@ def repeat(m: Machine, args: Args, named: Named) -> Any:
 
 @action(operator.imul)
 def repeat_in_place(m: Machine, args: Args, named: Named) -> Any:
-    """``list *= count`` keeps the list."""
+    """``list *= count``, which changes the list in place."""
     obj, count = own(m, args[0], "list"), args[1]
     if obj is None or obj.cls is not list:
         return repeat(m, args, named) if m.obj(args[0], "list") is None else None
@@ -92,7 +92,7 @@ def _extend(m: Machine, target: V, more: V) -> bool:
 
 @action(ops.list_extend, counts=(2, 2))
 def unpack_into(m: Machine, args: Args, named: Named) -> Any:
-    """LIST_EXTEND, with its own complaint (Python/bytecodes.c)."""
+    """LIST_EXTEND, which has its own error message (Python/bytecodes.c)."""
     cls = m.state.heap[args[1].aid].cls if isinstance(args[1], Ref) else None
     if cls is not None and not hasattr(cls, "__iter__") and not hasattr(cls, "__getitem__"):
         return m.raise_new(TypeError, f"Value after * must be an iterable, not {ops.name_of_class(cls)}")
@@ -116,7 +116,7 @@ def _append_each(items: list[Any], iterable: Any) -> None:
 
 
 def _append_counted(items: list[Any], iterable: Any) -> None:
-    """list_extend asks an object of the user's how many items there are."""
+    """The model of list_extend with an object of a user class, which is asked for its length hint."""
     iterator = iter(iterable)
     operator.length_hint(iterable, 8)
     while (item := next(iterator, ops.END)) is not ops.END:
@@ -216,7 +216,7 @@ def _constructor(kind: str, cls: type) -> Any:
 
 
 def _is_long(m: Machine, value: V) -> bool:
-    """Is it an array of numbers that a list is made of where a back end compiles?"""
+    """Is value a one-dimensional array that is converted to a list where a back end compiles?"""
     return m.known_sizes and isinstance(value, Dyn) and isinstance(value.type, Array) and value.type.rank == 1
 
 
@@ -240,7 +240,7 @@ action(tuple)(_constructor("tuple", tuple))
 
 @action(tuple.__new__, counts=(2, 2))
 def tuple_new(m: Machine, args: Args, named: Named) -> Any:
-    """The ``__new__`` of named tuples ends here."""
+    """``tuple.__new__``, which the ``__new__`` of a named tuple calls."""
     if len(args) != 2 or not isinstance(args[0], Known) or not is_a(args[0].value, type) or not issubclass(args[0].value, tuple):
         return None
     items = unpacking.known_items(m, args[1])

@@ -1,8 +1,8 @@
-"""Sets of known elements: their operators, methods and constructor (CPython: Objects/setobject.c).
+"""Actions for sets of known elements: operators, methods and constructor (CPython: Objects/setobject.c).
 
-A virtual set is its elements (``keys``, no cells).  In which order CPython iterates depends on how a set came to be,
-so ``extra`` remembers that, unless the elements were only ever added one after the other: a :class:`History` is played
-back when the set is built.
+A virtual set consists of its elements (``keys``, no cells).  The order in which CPython iterates over a set depends on the
+operations that made it.  Therefore ``extra`` records these in a :class:`History`, unless the elements were only added one
+after the other; the operations are repeated when the set is built.
 """
 
 import operator
@@ -15,12 +15,12 @@ from hovis.engine.state.values import NONE, Dyn, Known, Ref, V, labels_of
 from hovis.lattice.constants import constant_key, is_immutable, is_key
 from hovis.library.virtual.base import CELLS, Args, Named, action, as_constant, own, use
 
-#: How many steps of a history are remembered: a set with more of them is real.
+#: The most steps of a history: a set with a longer one is real.
 _STEPS: Final = 16
 
 
 def _elements(m: Machine, value: V) -> tuple[Any, ...] | None:
-    """The elements of a known or virtual set."""
+    """Return the elements of a known or virtual set, or None."""
     obj = m.obj(value, "set")
     if obj is not None:
         return obj.keys
@@ -31,10 +31,10 @@ def _elements(m: Machine, value: V) -> tuple[Any, ...] | None:
 
 
 def _iterated(m: Machine, value: V) -> tuple[Any, ...] | None:
-    """The items of an iterable whose items are all known and hashed without user code."""
+    """Return the items of an iterable if all are known and hashed without user code; else None."""
     found = _elements(m, value)
     if m.class_of(value) is dict:
-        return None  # makes room for all of them first, which may change the order
+        return None  # set(d) resizes for all keys of a dict first, which may change the order
     if found is None and not (isinstance(value, Known) and type(value.value) in (set, frozenset)):
         items = unpacking.known_items(m, value)
         constants = [as_constant(m, item) for item in items] if items is not None else [None]
@@ -45,7 +45,7 @@ def _iterated(m: Machine, value: V) -> tuple[Any, ...] | None:
 
 
 def _apart(*parts: tuple[Any, ...]) -> bool:
-    """Is no element equal to another one that it could be told from (``1`` and ``True``)?"""
+    """Are there no two elements that are equal but distinguishable (``1`` and ``True``)?"""
     met: dict[Any, Any] = {}
     for item in (x for part in parts for x in part):
         if constant_key(met.setdefault(item, item)) != constant_key(item):
@@ -54,23 +54,23 @@ def _apart(*parts: tuple[Any, ...]) -> bool:
 
 
 def _past(m: Machine, value: V, items: tuple[Any, ...] = ()) -> Any:
-    """What gives the operand at run time: a history, or a constant."""
+    """Return the description from which an operand is built at run time: a `History`, or a constant; None if there is none."""
     obj = m.obj(value, "set")
     if obj is not None:
         return obj.extra or History(obj.keys)
     if isinstance(value, Known) and type(value.value) in (set, frozenset):
-        # a set that may have changed by the time it is looked at again is no base
+        # a mutable set cannot be the start of a History, because it may change before the History is replayed
         return History(value.value) if m.environment.frozen or type(value.value) is frozenset else None
     return value.value if isinstance(value, Known) and is_immutable(value.value) else items
 
 
 def _after(m: Machine, value: V, fn: Any, *operands: Any) -> History | None:
-    """The history of the set value after one step more; None: that would be a long one."""
+    """Return the `History` of the set value after one more operation, or None if there is none or it would be too long."""
     past: History | None = _past(m, value)
     return past.then(fn, operands) if past is not None and len(past.steps) < _STEPS else None
 
 
-# ------------------------------------------------------------------------------------------------- making
+# ------------------------------------------------------------------------------------------------- construction
 
 
 @action(set, counts=(0, 1))
@@ -86,7 +86,7 @@ def make_set(m: Machine, args: Args, named: Named) -> Any:
         return None
     use(m, args[0])
     if m.class_of(args[0]) in (set, frozenset):
-        return _copy(m, args[0], set)  # these are copied as they lie
+        return _copy(m, args[0], set)  # CPython copies the hash table of a set as it is
     return m.new(VObj("set", set, keys=tuple(dict.fromkeys(items))))
 
 
@@ -103,7 +103,7 @@ def _copy(m: Machine, value: V, fn: Any) -> Any:
     return m.new(VObj("set", set, keys=elements, extra=past), labels_of(value))
 
 
-# ------------------------------------------------------------------------------------------------- changing
+# ------------------------------------------------------------------------------------------------- mutation
 
 
 @action(set.add, counts=(2, 2))
@@ -125,7 +125,7 @@ def set_add(m: Machine, args: Args, named: Named) -> Any:
 
 
 def _add_object(m: Machine, target: V, item: V) -> Any:
-    """An object that is equal to nothing but itself."""
+    """Add an object that equals only itself."""
     empty, obj = own(m, target, "set"), identity_sets.changeable(m, target)
     if empty is not None and not empty.keys and not empty.extra:
         first = identity_sets.holding(m, [item])
@@ -186,7 +186,7 @@ def set_clear(m: Machine, args: Args, named: Named) -> Any:
 
 
 def _changed(m: Machine, target: V, obj: VObj, fn: Any, operands: tuple[Any, ...], keys: tuple[Any, ...]) -> bool:
-    """The set has changed by a step to these elements."""
+    """Record an operation that leaves these elements in the set; False if that is not possible."""
     past = _after(m, target, fn, *operands)
     if past is None or len(keys) > CELLS:
         return False
@@ -195,7 +195,7 @@ def _changed(m: Machine, target: V, obj: VObj, fn: Any, operands: tuple[Any, ...
     return True
 
 
-# ------------------------------------------------------------------------------------------------- algebra
+# ------------------------------------------------------------------------------------------------- set operators
 
 
 def _united(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -225,7 +225,9 @@ _ALGEBRA: Final[list[tuple[Any, Any, Any, Any, Any, int]]] = [
 
 
 def _combined(m: Machine, args: Args, strict: bool, elements: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
-    """The elements of the result, and what builds the operands; None: not known, or not sure which one of equals stays."""
+    """Return the elements of the result, and the descriptions of the operands; None if they are not known, or it is not certain which of two
+    equal elements remains.
+    """
     mine = _elements(m, args[0])
     others = [(_elements if strict else _iterated)(m, a) for a in args[1:]]
     if mine is None or any(o is None for o in others) or not _apart(mine, *others):  # type: ignore[arg-type]
@@ -270,7 +272,7 @@ for _operator, _inplace, _method, _update, _elements_of, _most in _ALGEBRA:
     action(_update, counts=(1 if _most > 2 else 2, _most))(_in_place(_update, _elements_of, False))
 
 
-# ------------------------------------------------------------------------------------------------- asking
+# ------------------------------------------------------------------------------------------------- predicates
 
 
 def _ask(fn: Any, strict: bool) -> Any:
@@ -288,7 +290,7 @@ def _ask(fn: Any, strict: bool) -> Any:
 
 @action(sorted, counts=(1, 1))
 def sorted_set(m: Machine, args: Args, named: Named) -> Any:
-    """In order, it does not matter in which order a set is iterated over."""
+    """``sorted`` of a set, whose result does not depend on the iteration order."""
     items = _elements(m, args[0])
     if items is None or len({type(item) for item in items}) != 1 or type(items[0]) not in (int, str, bytes):
         return None

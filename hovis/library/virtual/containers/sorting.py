@@ -1,7 +1,7 @@
-"""sorted and list.sort of virtual lists (CPython: Objects/listobject.c).
+"""Actions for sorted and list.sort of virtual lists (CPython: Objects/listobject.c).
 
-Elements whose keys are known are put in order now.  A key function is called on each element first, as CPython does,
-and the order of unknown keys of one plain type is left to the residual.
+Elements whose keys are known are sorted while tracing.  A key function is called for each element first, as CPython does,
+and sorting by unknown keys of one plain type is left to the residual.
 """
 
 import operator
@@ -24,12 +24,12 @@ from hovis.lattice.inspection import is_a
 from hovis.library.language import container_models
 from hovis.library.virtual.base import Args, Named, action, own, use
 
-#: Of more elements than this no key function is called here.
+#: The most elements that are sorted here.
 _FEW: Final = 256
 
 
 def _options(m: Machine, named: Named) -> tuple[V, V] | None:
-    """The key function and whether the order is reversed."""
+    """Return the key function and the reverse flag as a Known bool, or None if the flag is not known."""
     if not named.keys() <= {"key", "reverse"}:
         return None
     reverse = m.resolve(named.get("reverse", FALSE))
@@ -40,7 +40,9 @@ def _options(m: Machine, named: Named) -> tuple[V, V] | None:
 
 
 def _fronts(m: Machine, keys: list[V]) -> list[Known] | None:
-    """What tuples begin with, if that alone decides: known texts or integers, none of them twice (``sorted(table.items())``)."""
+    """Return the first items of tuples if they alone determine the order: known, distinct strings or ints (``sorted(table.items())``); else
+    None.
+    """
     tuples = [m.obj(key, "tuple") for key in keys]
     fronts = [held.cells[0] if held is not None and held.cls is tuple and held.cells else NONE for held in tuples]
     known = [front for front in fronts if isinstance(front, Known) and type(front.value) in (str, int)]
@@ -50,7 +52,7 @@ def _fronts(m: Machine, keys: list[V]) -> list[Known] | None:
 
 
 def _order(m: Machine, keys: list[V], reverse: bool) -> list[int] | TypeError | None:
-    """The order of known keys; the error where they cannot be compared; None if they are not known."""
+    """Return the permutation that sorts known keys, the TypeError if they cannot be compared, or None if they are not known."""
     held = [reify(m, key) for key in keys]
     if any(key is NO_CONSTANT for key in held):
         fronts = _fronts(m, keys)
@@ -64,12 +66,12 @@ def _order(m: Machine, keys: list[V], reverse: bool) -> list[int] | TypeError | 
         return error
 
 
-#: What is stepped through first, unless it goes over something of which nothing is known.
+#: Kinds of iterables that are iterated into a list first, unless they iterate over an object of which nothing is known.
 _STEPPED: Final = ("generator", "sequence_iter", "range_iter", "dict_iter", "range", "model")
 
 
 def _sorted_items(iterable: Any, key: Any, reverse: Any) -> Any:
-    """builtin_sorted."""
+    """``sorted`` of an iterable (builtin_sorted)."""
     if key is not None:
         return sorted([*iter(iterable)], key=key, reverse=reverse)
     return sorted([*iter(iterable)], reverse=True) if reverse else sorted([*iter(iterable)])
@@ -105,12 +107,12 @@ def sorted_(m: Machine, args: Args, named: Named) -> Any:
     return call_function(m, Known(container_models.sorted_by_key), container_models.sorted_by_key, [Known(ops.arrange), copy, key, reverse], {}, "value")
 
 
-#: Unknown items of which as many are known to be in the result.
+#: The most unknown items whose sorted result gets a known length.
 _SOME: Final = 16
 
 
 def _sorted_unknown(m: Machine, args: Args, named: Named, items: list[V]) -> Any:
-    """The real list of unknown items of one plain type: how many there are is known, and of what type."""
+    """Emit the sort of unknown items of one plain type. The result is a real list of known length and item type."""
     cls = m.class_of(items[0]) if items else None
     if cls not in (int, float, str, bytes) or len(items) > _SOME or any(m.class_of(item) is not cls for item in items):
         return None
@@ -128,7 +130,7 @@ def _arranged(m: Machine, order: list[int] | TypeError, items: list[V], labels: 
 
 
 def _called(m: Machine, key: V) -> bool:
-    """Is key a function that is known, so that calling it here may dissolve it?"""
+    """Is key a known function, so that its call may be eliminated if it is traced?"""
     if not isinstance(key, Known):
         return m.obj(key, "function", "method") is not None
     if is_a(key.value, types.FunctionType):
@@ -139,7 +141,7 @@ def _called(m: Machine, key: V) -> bool:
 
 
 def _dissolves(m: Machine, key: V) -> bool:
-    """Is key Python code that is known?"""
+    """Is key a known Python function?"""
     return m.obj(key, "function", "method") is not None or (isinstance(key, Known) and is_a(key.value, types.FunctionType))
 
 
@@ -160,7 +162,7 @@ def list_sort(m: Machine, args: Args, named: Named) -> Any:
         return NONE
     seen = [c.aid for c in (*obj.cells, key) if isinstance(c, Ref)]
     if not _called(m, key) or args[0].aid in reachable(m.state.heap, seen) or m.catching():
-        return None  # where it fails half-way, a handler would see the list partly in order
+        return None  # if the sort raises, a handler would see a partly sorted list
     use(m, args[0])
     return call_function(m, Known(container_models.sort_by_key), container_models.sort_by_key, [Known(ops.arrange), args[0], key, reverse], {}, "value")
 
@@ -171,7 +173,7 @@ def arrange(m: Machine, args: Args, named: Named) -> Any:
     if not isinstance(args[2], Known):
         return None
     if keys is None or items is None:
-        # comparing the keys may be code of anybody's
+        # comparing the keys may run any code
         return opaque(m, ops.arrange, args, kind=m.kind_of(list))
     order = _order(m, keys, bool(args[2].value))
     if order is not None:

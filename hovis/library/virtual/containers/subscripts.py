@@ -1,4 +1,4 @@
-"""``container[key]``: reading, storing, deleting, ``in``."""
+"""Actions for ``container[key]``: load, store and delete; and for ``in``."""
 
 import functools
 import operator
@@ -71,7 +71,7 @@ def _get_from_sequence(m: Machine, container: V, obj: VObj, key: V) -> Any:
 
 
 def _select(m: Machine, container: Ref, obj: VObj, key: Dyn) -> Any:
-    """An unknown index into a tuple of which all elements are of one type."""
+    """Emit the load of an unknown index from a tuple; its type is the join of the types of the items."""
     kinds = [m.type_of_in(m.state, c) for c in obj.cells]
     if not kinds:
         return None
@@ -101,7 +101,7 @@ def _get_from_dict(m: Machine, container: V, obj: VObj, key: V) -> Any:
 
 
 def _get_from_static(m: Machine, container: Known, key: V) -> Any:
-    """A known container that existed before: reading it is folded."""
+    """Fold a load from a known container that existed before the trace."""
     held = container.value
     kind = type(held)
     if kind not in (list, dict, tuple, str, bytes, range, types.MappingProxyType):
@@ -124,7 +124,7 @@ def _get_from_static(m: Machine, container: Known, key: V) -> Any:
     if kind in (tuple, str, bytes, range) and is_immutable(held):
         m.effort.covers(held, whole.value)
         if type(whole.value) is not int or not -len(held) <= whole.value < len(held):  # type: ignore[arg-type]
-            return None  # folded like any other operation
+            return None  # left to constant folding, like any other operation
         labels = labels_of(container, whole)
         m.mark(labels)
         return Known(held[whole.value], labels)  # type: ignore[index]
@@ -143,7 +143,7 @@ def _get_from_static(m: Machine, container: Known, key: V) -> Any:
 
 
 def _one_item(held: Any, key: Any) -> "tuple[str, Any, Any, Any] | None":
-    """The guard of reading one item; None: all of them matter."""
+    """Return the guard for the load of one item, or None if the whole container has to be guarded."""
     if type(held) is dict:
         return "item", held, key, held.get(key, UNBOUND)
     if type(held) is list and type(key) is int and 0 <= key < len(held):
@@ -152,7 +152,7 @@ def _one_item(held: Any, key: Any) -> "tuple[str, Any, Any, Any] | None":
 
 
 def _element(m: Machine, container: Known, key: V) -> Any:
-    """An unknown index into a known list: its elements are of known types, as long as nobody writes to it."""
+    """Emit the load of an unknown index from a known list; the types of its items are known as long as nobody writes to it."""
     held = container.value
     if type(held) is not list or not held or m.type_of(key) != Type(int) or len(held) > CELLS or not m.environment.static(container):
         return None
@@ -179,7 +179,7 @@ def set_item(m: Machine, args: Args, named: Named) -> Any:
 
 
 def _set_through(m: Machine, container: Ref, obj: VObj, key: V, value: V) -> Any:
-    """A real container whose contents are known is told, and they stay known: a cell that is there gets another value."""
+    """Emit the store into a real container whose contents are known, and update the existing cell, so that they stay known."""
     if not isinstance(key, Known) or obj.inner:
         return None
     if obj.kind == "list":
@@ -193,7 +193,7 @@ def _set_through(m: Machine, container: Ref, obj: VObj, key: V, value: V) -> Any
     if is_same(obj.cells[index], value):
         return NONE
     m.emit(operator.setitem, [container, key, value], type=Type(type(None)), effect=Effect.WRITES, within=container.aid)
-    # what was virtual in value may be real now
+    # emitting the store may have materialized virtual objects in value
     held = m.state.heap[container.aid]
     if not held.forgotten:
         m.put(container, held.with_cell(index, value))
@@ -274,12 +274,12 @@ def delete_item(m: Machine, args: Args, named: Named) -> Any:
 
 
 def _by_identity(held: object) -> bool:
-    """Is it a set whose elements are equal to nothing but themselves, or plain constants?"""
+    """Is held a set of only plain constants and objects that equal only themselves?"""
     return isinstance(held, set | frozenset) and len(held) <= CELLS and all(is_immutable(x) or enums.by_identity(x) for x in held)
 
 
 def _among(m: Machine, container: V, item: V) -> Known | None:
-    """Is it one of the elements of a set of objects?"""
+    """Is item an element of a set of objects? None if that is not known."""
     at = identity_sets.place(m, m.state.heap[container.aid].cells, item)  # type: ignore[union-attr]
     return None if at is None else Known(at >= 0, labels_of(container, item))
 

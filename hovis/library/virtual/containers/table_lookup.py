@@ -1,8 +1,8 @@
-"""Known tables of functions and objects, with an unknown key: the key is compared with those that are there.
+"""Lookups of an unknown key in known tables of functions and objects: the key is compared with each key of the table.
 
-What is found chooses what happens next (a handler), so it is known on each way.  Tables of plain data stay tables: a look-up
-is quicker than a row of comparisons.  What is found there is one of a few constants, and is compared with them where it
-turns out to choose (the next state: see dispatch).
+The value that is found (a handler, for example) determines what happens next, so it is made known on each path.  Tables of
+plain data stay tables, because a lookup is faster than a chain of comparisons.  The result of such a lookup is one of a few
+constants, and is compared with them only where it determines the control flow (the next state: see dispatch).
 """
 
 import functools
@@ -23,27 +23,27 @@ from hovis.library.virtual.base import CELLS, Args, Named, action, kind_of
 from hovis.library.virtual.containers.dicts import dict_of
 from hovis.library.virtual.containers.sequences import cells_of
 
-#: Entries of a table whose keys are compared one by one.
+#: The most entries of a table whose keys are compared one by one.
 PICKED: Final = 16
 _FUNCTIONS: Final = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, type)
-#: Classes of keys that are equal only to keys of these, and how they are compared shows nowhere.
+#: class of key -> the classes of keys that it may equal; these are compared without side effects
 _KEYS: Final[dict[type | None, set[type]]] = {str: {str}, bytes: {bytes}, int: {int, bool}, bool: {int, bool}}
 
 
 def _acts(m: Machine, value: V) -> bool:
-    """Is it a function, a class, or an object with methods written in Python?"""
+    """Is value a function, a class, or an object with methods written in Python?"""
     if isinstance(value, Ref):
         return m.state.heap[value.aid].kind in ("function", "method", "instance", "class")
     return isinstance(value, Known) and (is_a(value.value, _FUNCTIONS) or is_python_class(type(value.value)))
 
 
 def _unknown(m: Machine, key: V) -> set[type] | None:
-    """The classes of keys that an unknown key, which nothing could make known, can be equal to."""
+    """Return the classes of the keys that may equal key if it is a value that was never known; else None."""
     return _KEYS.get(m.class_of(key)) if type(key) is Dyn and key.lost is None else None
 
 
 def _in_dict(m: Machine, args: Args) -> VObj | None:
-    """The dict, if its keys are to be compared."""
+    """Return the dict if its keys are to be compared one by one; else None."""
     kinds = _unknown(m, args[1])
     held: Any = args[0].value if isinstance(args[0], Known) else None
     if kinds is None or m.class_of(args[0]) is not dict or (type(held) is dict and len(held) > PICKED):
@@ -55,10 +55,12 @@ def _in_dict(m: Machine, args: Args) -> VObj | None:
 
 
 def _looked_up(m: Machine, fn: Any, args: Args, default: tuple[V, ...]) -> Dyn | None:
-    """An unknown key in a known dict of plain data: of what types the values are, and which, if they are few."""
+    """Emit the lookup of an unknown key in a known dict of plain data, with the type of the result and, if they are few, the possible values;
+    None if it is not such a dict.
+    """
     table, key = args[:2]
     if not isinstance(table, Ref) and m.class_of(table) is dict:
-        m.use(table)  # which of several known tables it is chooses
+        m.use(table)  # the lookup depends on which of several known tables it is
     if not isinstance(table, Known) or type(table.value) is not dict or not 0 < len(table.value) <= CELLS or _unknown(m, key) is None:
         return None
     held = table.value

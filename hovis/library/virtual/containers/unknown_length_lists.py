@@ -1,6 +1,7 @@
-"""Lists of the trace that are real by now, where a back end compiles: what is done with all of their items is done one by one.
+"""Actions for lists of the trace that are real and of unknown length, where a back end compiles: operations on all items are loops over the
+items.
 
-How many items there are is not known, nor what they are; a list that is made of them is filled as any other (Objects/listobject.c).
+Neither the number of items nor the items are known; a list made of them is filled item by item, like any other list (Objects/listobject.c).
 """
 
 import operator
@@ -19,7 +20,7 @@ def _enter(m: Machine, model: Callable[..., Any], args: Args) -> Any:
     return call_function(m, Known(model), model, args, {}, "value")
 
 
-# ------------------------------------------------------------------------------------------------- parts
+# ------------------------------------------------------------------------------------------------- slices and copies
 
 
 def part(source: Any, start: Any, stop: Any, step: int) -> Any:
@@ -70,17 +71,17 @@ def copy(m: Machine, args: Args, named: Named) -> Any:
     return _enter(m, whole, args) if m.is_own_list(args[0]) else None
 
 
-# ------------------------------------------------------------------------------------------------- more
+# ------------------------------------------------------------------------------------------------- concatenation
 
 
 def add_each(items: list[Any], source: Any) -> None:
-    """What there is in the list that is gone through: it may be the one that gets longer."""
+    """Append each item of the list source that is there at the beginning; source may be items itself."""
     for k in range(len(source)):
         items.append(source[k])
 
 
 def add_rows(items: list[Any], iterable: Any) -> None:
-    """The same of what is not a list."""
+    """Append each item of an iterable that is not a list."""
     for item in iterable:
         items.append(item)
 
@@ -94,7 +95,7 @@ def joined(a: Any, b: Any) -> Any:
 
 
 def _adding(m: Machine, target: V, more: V) -> Callable[..., Any] | None:
-    """What puts more behind the items of a list, if one of both is to be gone through."""
+    """Return the model that appends more to the list target, or None if neither is a list of unknown length."""
     if m.is_own_list(more):
         return add_each if m.is_own_list(target) or m.obj(target, "list") is not None else None
     if not m.is_own_list(target):
@@ -131,7 +132,7 @@ def add(m: Machine, args: Args, named: Named) -> Any:
 
 
 
-# ------------------------------------------------------------------------------------------------- order
+# ------------------------------------------------------------------------------------------------- sorting
 
 
 def in_order(source: Any, reverse: bool) -> Any:

@@ -1,1 +1,1 @@
-"""Objects of the trace: attributes, special methods, descriptors, text."""
+"""Actions on objects of the trace: attributes, special methods, descriptors, text."""

@@ -1,4 +1,4 @@
-"""getattr, setattr, hasattr, and what ``object`` does for its instances."""
+"""Actions for getattr, setattr, hasattr, and the methods of ``object``."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from hovis.library.virtual.base import Args, Named, action, pushed
 
 
 def _names(args: Args, named: Named, *counts: int) -> bool:
-    """Is this a call with a known name?"""
+    """Is this a call with a known attribute name?"""
     return not named and len(args) in counts and isinstance(args[1], Known) and type(args[1].value) is str
 
 
@@ -85,7 +85,7 @@ def object_delattr(m: Machine, args: Args, named: Named) -> Any:
 
 @action(vars)
 def variables(m: Machine, args: Args, named: Named) -> Any:
-    """``vars(x)`` is ``x.__dict__``, with a complaint of its own."""
+    """``vars(x)``: ``x.__dict__``, with its own error message."""
     cls = m.class_of(args[0]) if len(args) == 1 and not named else None
     if cls is None or not (m.obj(args[0], "instance", "function") or isinstance(args[0], Known)) or not instances.dict_descriptor(cls):
         return None
@@ -94,7 +94,7 @@ def variables(m: Machine, args: Args, named: Named) -> Any:
 
 @action(object.__new__)
 def object_new(m: Machine, args: Args, named: Named) -> Any:
-    """object_new: what is given besides the class is for ``__init__``."""
+    """``object.__new__`` (object_new): arguments besides the class are for ``__init__``."""
     cls = args[0].value if args and isinstance(args[0], Known) else None
     if not isinstance(cls, type) or not (has_plain_layout(cls) or is_abstract(cls)):
         return None
@@ -111,7 +111,7 @@ def object_new(m: Machine, args: Args, named: Named) -> Any:
 
 @action(type.__call__)
 def call_of_class(m: Machine, args: Args, named: Named) -> Any:
-    """A metaclass's ``__call__`` ends here."""
+    """``type.__call__``, as the ``__call__`` of a metaclass calls it."""
     cls = args[0].value if args and isinstance(args[0], Known) else None
     if not isinstance(cls, type) or not is_python_class(cls) or issubclass(cls, type | BaseException) or class_templates.template_of(cls) is not None:
         return None

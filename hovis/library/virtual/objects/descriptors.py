@@ -1,4 +1,4 @@
-"""property, staticmethod and classmethod made by the traced code (CPython: Objects/descrobject.c, Objects/funcobject.c)."""
+"""Actions for property, staticmethod and classmethod made by the traced code (CPython: Objects/descrobject.c, Objects/funcobject.c)."""
 
 import abc
 import functools
@@ -16,7 +16,7 @@ _PARTS = ("fget", "fset", "fdel", "doc")
 
 
 def _function(m: Machine, value: V) -> bool:
-    """Is it a function of the trace?  (Of one that exists already the real descriptor is made as well.)"""
+    """Is value a function of the trace? (For a function that existed before, the real descriptor is made instead.)"""
     value = m.resolve(value)
     return isinstance(value, Ref) and m.state.heap[value.aid].kind == "function"
 
@@ -34,12 +34,12 @@ def make_property(m: Machine, args: Args, named: Named) -> Any:
 
 
 def _with(position: int) -> Any:
-    """``@p.getter``, ``@p.setter``, ``@p.deleter``: a new property with one function changed (property_copy)."""
+    """Make the action for ``@p.getter``, ``@p.setter`` or ``@p.deleter``: a new property with one function replaced (property_copy)."""
 
     def rule(m: Machine, args: Args, named: Named) -> Any:
         obj = m.obj(args[0], "property") if len(args) == 2 and not named else None
         if obj is None or obj.node is not None or not _function(m, args[1]):
-            return None     # a real one may have been given another docstring
+            return None     # a real property may have a docstring that has been assigned
         return m.new(VObj("property", property, (*obj.cells[:position], args[1], *obj.cells[position + 1 :])))
 
     return rule
@@ -82,7 +82,7 @@ def make_class_method(m: Machine, args: Args, named: Named) -> Any:
 
 
 def _asked(m: Machine, args: Args) -> tuple[V, V] | None:
-    """The instance and the class that a descriptor is asked for (wrap_descr_get); None: not known, or both None."""
+    """Return the instance and the class that are passed to ``__get__`` (wrap_descr_get), or None if they are not known or both are None."""
     instance, owner = m.resolve(args[1]), m.resolve(args[2]) if len(args) == 3 else NONE
     if isinstance(owner, Known) and owner.value is None:
         owner = Known(m.class_of(instance))
@@ -91,7 +91,7 @@ def _asked(m: Machine, args: Args) -> tuple[V, V] | None:
 
 
 def _held(m: Machine, value: V, cls: type) -> V | None:
-    """The function in a static or class method."""
+    """Return the function in a static or class method, or None."""
     if isinstance(value, Known):
         return Known(value.value.__func__) if type(value.value) is cls else None  # type: ignore[attr-defined]
     obj = m.obj(value, cls.__name__)
@@ -104,7 +104,7 @@ def _is_function(m: Machine, value: V | None) -> bool:
 
 @action(types.FunctionType.__get__, counts=(2, 3))
 def bind_function(m: Machine, args: Args, named: Named) -> Any:
-    """func_descr_get."""
+    """``function.__get__`` (func_descr_get)."""
     asked = _asked(m, args)
     if asked is None or not _is_function(m, args[0]):
         return None
@@ -113,13 +113,13 @@ def bind_function(m: Machine, args: Args, named: Named) -> Any:
 
 @action(types.FunctionType.__call__)
 def call_function(m: Machine, args: Args, named: Named) -> Any:
-    """The slot of a call, called by name."""
+    """``function.__call__``, called explicitly."""
     return pushed(m, lambda: m.call(args[0], args[1:], named)) if args and _is_function(m, args[0]) else None
 
 
 @action(classmethod.__get__, counts=(2, 3))
 def bind_class_method(m: Machine, args: Args, named: Named) -> Any:
-    """cm_descr_get."""
+    """``classmethod.__get__`` (cm_descr_get)."""
     asked, function = _asked(m, args), _held(m, args[0], classmethod)
     if asked is None or function is None or not _is_function(m, function):
         return None
@@ -128,7 +128,7 @@ def bind_class_method(m: Machine, args: Args, named: Named) -> Any:
 
 @action(staticmethod.__get__, counts=(2, 3))
 def bind_static_method(m: Machine, args: Args, named: Named) -> Any:
-    """sm_descr_get."""
+    """``staticmethod.__get__`` (sm_descr_get)."""
     return None if _asked(m, args) is None else _held(m, args[0], staticmethod)
 
 
@@ -137,7 +137,7 @@ def bind_static_method(m: Machine, args: Args, named: Named) -> Any:
 
 @action(functools.total_ordering, counts=(1, 1))
 def order_totally(m: Machine, args: Args, named: Named) -> Any:
-    """The comparisons that follow from one of them, in a class that is being defined."""
+    """Add the comparisons that follow from one of them to a class under definition."""
     template = class_templates.template_of(args[0].value) if isinstance(args[0], Known) else None
     if template is None:
         return None

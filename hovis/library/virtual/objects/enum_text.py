@@ -1,4 +1,4 @@
-"""The text of known members of enumerations."""
+"""Folding of the text of known members of enumerations."""
 
 import enum
 from typing import Any, Final
@@ -14,7 +14,7 @@ _TEXTS: Final = ("__str__", "__repr__", "__format__")
 
 
 def _plain(held: object) -> bool:
-    """A member whose text is made by nothing but enum and the builtin classes."""
+    """Is held a member of an enumeration whose text is made only by enum and the builtin classes?"""
     if not isinstance(held, enum.Enum):
         return False
     return all(getattr(find(type(held), name), "__module__", None) in ("enum", None) for name in _TEXTS)

@@ -1,4 +1,4 @@
-"""Exceptions of the trace: their initialization, their text, their notes (CPython: Objects/exceptions.c)."""
+"""Actions for exceptions of the trace: initialization, text, notes (CPython: Objects/exceptions.c)."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ for _init, _cls in _INITIALIZERS.items():
 
 
 def message(exception: BaseException) -> str:
-    """BaseException_str."""
+    """``str(exception)`` (BaseException_str)."""
     args = exception.args
     if len(args) == 1:
         return str(args[0])
@@ -45,7 +45,7 @@ def message(exception: BaseException) -> str:
 
 
 def key_message(exception: BaseException) -> str:
-    """KeyError_str."""
+    """``str`` of a KeyError (KeyError_str)."""
     args = exception.args
     if len(args) == 1:
         return repr(args[0])
@@ -53,13 +53,13 @@ def key_message(exception: BaseException) -> str:
 
 
 def group_message(group: Any) -> str:
-    """BaseExceptionGroup_str."""
+    """``str`` of an exception group (BaseExceptionGroup_str)."""
     count = len(group.exceptions)
     return f"{group.message} ({count} sub-exception{'' if count == 1 else 's'})"
 
 
 def shown(exception: BaseException) -> str:
-    """BaseException_repr."""
+    """``repr(exception)`` (BaseException_repr)."""
     args = exception.args
     name = type(exception).__name__
     return f"{name}({args[0]!r})" if len(args) == 1 else f"{name}{args!r}"
@@ -67,7 +67,7 @@ def shown(exception: BaseException) -> str:
 
 _MODELS: dict[Any, Any] = {}
 for _cls in exceptions.MODELLED:
-    # the same C function, in the slots of several classes
+    # several classes define these slots, with the same C function
     _MODELS.update({_cls.__dict__[name]: model for name, model in (("__str__", message), ("__repr__", shown)) if name in _cls.__dict__})
 _MODELS[KeyError.__str__] = key_message
 _MODELS[BaseExceptionGroup.__str__] = group_message
@@ -107,7 +107,7 @@ def formatted(m: Machine, args: Args, named: Named) -> Any:
 
 
 def add_note(exception: BaseException, note: object) -> None:
-    """BaseException_add_note, of an exception that nobody has seen yet."""
+    """``exception.add_note(note)`` of an exception that has not escaped (BaseException_add_note)."""
     if not isinstance(note, str):
         raise TypeError(f"note must be a str, not '{ops.type_name(note)}'")
     if not hasattr(exception, "__notes__"):

@@ -1,4 +1,4 @@
-"""send, throw and close of generators whose frames are in the heap (CPython: Objects/genobject.c)."""
+"""Actions for send, throw and close of generators whose frames are in the heap (CPython: Objects/genobject.c)."""
 
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from hovis.library.virtual.base import Args, Named, action
 
 
 def _gives_a_value() -> bool:
-    """Does ``close`` give what the generator returns (3.13)?"""
+    """Does ``close`` return the return value of the generator (Python 3.13)?"""
 
     def returning() -> Any:
         try:
@@ -53,7 +53,9 @@ def itself(m: Machine, args: Args, named: Named) -> Any:
 
 
 def _thrown(m: Machine, args: Args) -> V | None:
-    """What is thrown: one operand, or the three that ``__exit__`` is given (the class of what was raised, itself, its traceback)."""
+    """Return the exception that is thrown, from one argument or the three of ``__exit__`` (its class, itself, its traceback); None if they do
+    not fit together.
+    """
     if len(args) == 2:
         return args[1]
     if len(args) != 4:
@@ -66,7 +68,7 @@ def _thrown(m: Machine, args: Args) -> V | None:
 
 
 def _is_of(value: V, asked: object, real: Operand | None) -> bool:
-    """Is value what was asked of an object?"""
+    """Is value the result of calling asked on the object real?"""
     return isinstance(value, Dyn) and isinstance(value.value, Op) and value.value.callee is asked and value.value.args[0] is real
 
 

@@ -1,4 +1,4 @@
-"""What is asked of any object: its length, its class, whether it can be called."""
+"""Actions for queries about any object: its length, its class, whether it can be called."""
 
 import operator
 import types
@@ -59,7 +59,7 @@ def is_instance(m: Machine, args: Args, named: Named) -> Any:
         if not all(isinstance(t, Type) and _honest(m, t.cls) for t in kind.members):
             return None
         if any(isinstance(t, Type) and is_python_class(t.cls) for t in kind.members):
-            m.use(args[0])  # objects have met here of which one would know what is in them
+            m.use(args[0])  # objects were joined here, and the contents of one would be known without the join
         found = {m.environment.is_subclass(t.cls, classes) for t in kind.members if isinstance(t, Type)}
         if len(found) == 1:
             return Known(found.pop())
@@ -67,12 +67,12 @@ def is_instance(m: Machine, args: Args, named: Named) -> Any:
     return None
 
 
-#: Classes of C code whose instances show the class of another object.
+#: C classes whose instances report the class of another object as ``__class__``.
 _PROXIES: Final = frozenset({super, weakref.ProxyType, weakref.CallableProxyType})
 
 
 def _honest(m: Machine, cls: type) -> bool:
-    """Is ``x.__class__`` of an instance certainly the class itself?"""
+    """Is ``x.__class__`` of an instance of cls certainly cls itself?"""
     if class_attribute(m, cls, "__class__") is not object.__dict__["__class__"]:
         return False
     getter = class_attribute(m, cls, "__getattribute__")
@@ -80,12 +80,12 @@ def _honest(m: Machine, cls: type) -> bool:
 
 
 def _by_shown_class(m: Machine, value: V, classes: Any) -> Any:
-    """An instance of none of the classes, which may show another class than its own."""
+    """isinstance of a value whose class is none of classes, but whose ``__class__`` may be."""
     return pushed(m, lambda: m.call(Known(slot_protocols.shows_instance), [Known(tuple(flat(classes))), value], {}))
 
 
 def _by_metaclass(m: Machine, args: Args) -> Any:
-    """A class whose metaclass has an ``__instancecheck__`` written in Python."""
+    """isinstance with a class whose metaclass has an ``__instancecheck__`` written in Python."""
     if not isinstance(args[1], Known) or not is_a(args[1].value, type):
         return None
     check = special(type(args[1].value), "__instancecheck__")
@@ -103,12 +103,12 @@ def is_subclass(m: Machine, args: Args, named: Named) -> Any:
     return None
 
 
-#: Metaclasses of the standard library that have an ``__instancecheck__``, but one without surprises.
+#: Metaclasses of the standard library that may define ``__instancecheck__``, but one that runs no user code.
 _QUIET_METACLASSES: Final = ("ABCMeta", "EnumType", "EnumMeta")
 
 
 def _class_info(m: Machine, value: V) -> Any:
-    """The classes of an isinstance, if asking them runs no code of the user's."""
+    """Return the classes in the second argument of isinstance if the test runs no user code; else None."""
     if isinstance(value, Ref):
         obj = m.obj(value, "tuple")
         parts = [_class_info(m, c) for c in obj.cells] if obj is not None else [None]
@@ -127,7 +127,7 @@ def _class_info(m: Machine, value: V) -> Any:
 
 @action(operator.or_, counts=(2, 2))
 def either_class(m: Machine, args: Args, named: Named) -> Any:
-    """``A | B`` of classes (type_or of Objects/typeobject.c): one object for the same classes, which nobody can change."""
+    """``A | B`` of classes (type_or of Objects/typeobject.c): the same immutable object for the same classes."""
     a, b = args
     if not isinstance(a, Known) or not isinstance(b, Known) or not all(map(_joins, (a.value, b.value))):
         return None
@@ -140,12 +140,12 @@ def either_class(m: Machine, args: Args, named: Named) -> Any:
 
 
 def _members(value: object) -> tuple[object, ...]:
-    """What a class, None or an union of these is, as a key."""
+    """Return the members of a union, or the class or None itself, as a part of a key."""
     return value.__args__ if isinstance(value, types.UnionType) else (value,)
 
 
 def _joins(value: object) -> bool:
-    """Is value a class without a metaclass (which may have its own ``|``), None, or an union of such?"""
+    """Is value a class without a metaclass (which may have its own ``|``), None, or a union of these?"""
     if type(value) is types.UnionType:
         return all(map(_joins, value.__args__))
     return value is None or (type(value) is type and class_templates.of(value) is None)

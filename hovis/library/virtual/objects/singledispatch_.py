@@ -1,4 +1,4 @@
-"""What ``singledispatch`` decides by the class of its argument (CPython: Lib/functools.py)."""
+"""Actions for the decisions of ``singledispatch`` by the class of its argument (CPython: Lib/functools.py)."""
 
 import abc
 import builtins
@@ -25,7 +25,7 @@ _FIND: Final[Any] = functools._find_impl  # type: ignore[attr-defined]
 
 
 def dispatch(m: Machine, args: Args, named: Named) -> Any:
-    """The function for a known class; its cache is filled at run time alone."""
+    """Return the function for a known class; the dispatch cache is filled only at run time."""
     if len(args) != 2 or named:
         return None
     callee, cls = args[0], m.resolve(args[1])
@@ -43,7 +43,7 @@ def dispatch(m: Machine, args: Args, named: Named) -> Any:
 
 
 def _registry(m: Machine, callee: V) -> tuple[list[Any], list[V]]:
-    """The classes that are known to be registered, and their functions."""
+    """Return the classes that are known to be registered, and their functions."""
     at = _DISPATCH.__code__.co_freevars.index("registry")
     if isinstance(callee, Known):
         held = callee.value.__closure__[at].cell_contents  # type: ignore[attr-defined]
@@ -55,7 +55,9 @@ def _registry(m: Machine, callee: V) -> tuple[list[Any], list[V]]:
 
 
 def _can_register(of_class: Known) -> Action:
-    """Is it a class, or a union of classes?  (A function, whose annotations are asked then, is neither.)"""
+    """Make the action for the tests of ``register``: whether its argument is a class (with the answer of_class) or a union of classes. A
+    function is neither; its annotations are used.
+    """
 
     def rule(m: Machine, args: Args, named: Named) -> Any:
         asked = m.resolve(args[1]) if len(args) == 2 and not named else NONE
@@ -68,7 +70,7 @@ def _can_register(of_class: Known) -> Action:
 
 @action(typing.get_type_hints, counts=(1, 1))
 def type_hints(m: Machine, args: Args, named: Named) -> Any:
-    """Annotations that are classes are the hints."""
+    """``typing.get_type_hints``, where the annotations are classes."""
     if isinstance(args[0], Known) and type(args[0].value) in (type, abc.ABCMeta):
         return _hints_of_class(m, args[0])
     obj = m.obj(args[0], "function")
@@ -83,13 +85,13 @@ def type_hints(m: Machine, args: Args, named: Named) -> Any:
 
 
 def _hints_of_class(m: Machine, cls: Known) -> Any:
-    """Those of a known class and its bases, where all of them are classes."""
+    """Return the hints of a known class and its bases if all are classes; else None."""
     hints: dict[str, Any] = {}
     kind: Any = cls.value
     if class_templates.template_of(kind) is not None or "__no_type_check__" in dir(kind):
         return None
     for base in reversed(kind.__mro__):
-        find(base, "__annotations__")  # a guard
+        find(base, "__annotations__")  # this adds a guard
         told = vars(base).get("__annotations__", {})
         if type(told) is not dict or not m.environment.static(Known(told)):
             return None
@@ -102,11 +104,13 @@ def _hints_of_class(m: Machine, cls: Known) -> Any:
 
 
 def _named_class(m: Machine, cls: type, hint: Any) -> Any:
-    """What a text that is nothing but a name means in the module of cls; anything else is itself, and so is a name of the class's own."""
+    """Return the value of a string annotation that is a plain name, from the module of cls. Any other annotation is returned unchanged, and so
+    is a name in the class's own namespace.
+    """
     module = sys.modules.get(cls.__module__)
     if type(hint) is not str or not hint.isidentifier() or module is None:
         return hint
-    find(cls, hint), find(cls, "__type_params__")  # guards
+    find(cls, hint), find(cls, "__type_params__")  # these add guards
     params = vars(cls).get("__type_params__", ())
     if hint in vars(cls) or type(params) is not tuple or any(hint == attribute(param, "__name__") for param in params):
         return hint
@@ -121,7 +125,7 @@ def _named_class(m: Machine, cls: type, hint: Any) -> Any:
     return hint
 
 
-#: The functions inside singledispatch, by name.
+#: The code objects of the functions nested in ``functools.singledispatch``, by name.
 _INNER: Final = {code.co_name: code for code in functools.singledispatch.__code__.co_consts if isinstance(code, types.CodeType)}
 _ACTIONS: Final = {"dispatch": dispatch, "_is_valid_dispatch_type": _can_register(TRUE), "_is_union_type": _can_register(FALSE)}
 VIRTUAL.codes.update((id(_INNER[name]), action) for name, action in _ACTIONS.items() if name in _INNER)

@@ -1,4 +1,4 @@
-"""Builtins that go by a special method of their argument's class (CPython: Objects/abstract.c, Objects/object.c)."""
+"""Actions for builtins that call a special method of the class of their argument (CPython: Objects/abstract.c, Objects/object.c)."""
 
 import math
 import operator
@@ -34,7 +34,7 @@ def to_text(m: Machine, args: Args, named: Named) -> Any:
     for name in ("__str__", "__repr__"):
         found = find(cls, name)
         if type(found) is FUNCTION:
-            text = [Known(found), args[0], Known("__str__")]  # object_str leaves the test to PyObject_Str
+            text = [Known(found), args[0], Known("__str__")]  # also for __repr__: the result is checked by PyObject_Str, not by object_str
             return pushed(m, lambda: m.call(Known(slot_protocols.text), text, {}))  # noqa: B023
         if found is not object.__dict__["__str__"]:
             return None
@@ -94,7 +94,7 @@ def to_float(m: Machine, args: Args, named: Named) -> Any:
 
 
 def _with_index(m: Machine, fn: Any, cls: type, args: Args) -> Any:
-    found = method(cls, "__index__") if not issubclass(cls, int) else NOT_MODELLED  # an int is taken as it is
+    found = method(cls, "__index__") if not issubclass(cls, int) else NOT_MODELLED  # an instance of int is used without a call of __index__
     if found is ABSENT or found is NOT_MODELLED:
         return None
     return pushed(m, lambda: m.call(Known(slot_protocols.by_index), [Known(fn), Known(found), args[0]], {}))
@@ -132,7 +132,7 @@ def to_length_hint(m: Machine, args: Args, named: Named) -> Any:
     return pushed(m, lambda: m.call(Known(slot_protocols.length_hint), asked, {}))
 
 
-#: Builtins whose result is that of the method, whatever it is: with the numbers of arguments, and the complaint where there is none.
+#: builtin that returns the result of a special method unchanged -> (method, most arguments, message of the TypeError if there is no method)
 _PASSED_ON: Final[dict[Any, tuple[str, int, str]]] = {
     round: ("__round__", 2, "type {} doesn't define __round__ method"),
     math.trunc: ("__trunc__", 1, "type {} doesn't define __trunc__ method"),
@@ -161,14 +161,14 @@ for _fn, (_name, _most, _complaint) in _PASSED_ON.items():
 
 @action(pow, counts=(3, 3))
 def power_modulo(m: Machine, args: Args, named: Named) -> Any:
-    """``pow(x, y, z)`` asks x alone (slot_nb_power)."""
+    """``pow(x, y, z)``, which calls the ``__pow__`` of x alone (slot_nb_power)."""
     found = models.special(m, args[0], "__pow__")
     if found is ABSENT or found is NOT_MODELLED:
         return None
     return pushed(m, lambda: m.call(Known(slot_protocols.power_modulo), [Known(found), *args], {}))
 
 
-# ------------------------------------------------------------------------------------------------- making instances
+# ------------------------------------------------------------------------------------------------- construction of instances
 
 
 def _new_of(base: type) -> None:

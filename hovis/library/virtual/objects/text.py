@@ -1,4 +1,4 @@
-"""repr, str, format and ``%`` where objects of the user's take part: their methods are entered, in CPython's order."""
+"""Actions for repr, str, format and ``%`` of user objects: their methods are traced, in CPython's order of calls."""
 
 import enum
 import operator
@@ -30,7 +30,7 @@ def _enter(m: Machine, model: Any, args: Args) -> Any:
 
 @action(repr, str, counts=(1, 1))
 def text_of_container(m: Machine, args: Args, named: Named) -> Any:
-    """A virtual container with objects of the user's in it, none of which can see the container."""
+    """The text of a virtual container that contains user objects, none of which can reach the container."""
     obj = m.obj(args[0], "list", "tuple", "dict")
     if obj is None or obj.node is not None or obj.cls not in _REPRS or len(obj.cells) > FEW or not user_code(m, *obj.cells):
         return None
@@ -50,7 +50,7 @@ def format_object(m: Machine, args: Args, named: Named) -> Any:
 
 
 def _is_users(m: Machine, value: V) -> bool:
-    """An object of this trace, of a class written in Python, or a member of an enumeration."""
+    """Is value a virtual instance of a class written in Python, or a member of an enumeration?"""
     if isinstance(value, Known):
         return is_a(value.value, enum.Enum)
     cls = m.class_of(value)
@@ -59,7 +59,7 @@ def _is_users(m: Machine, value: V) -> bool:
     return is_python_class(cls) and builtin_payload.held(m, value) is None
 
 
-#: A conversion of ``%`` without a mapping key or a ``*``: all of it, and its letter.
+#: A conversion of ``%`` without a mapping key or a ``*``; the groups are flags with width and precision, and the letter.
 _CONVERSION: Final = re.compile(r"%([#0\- +]*\d*(?:\.\d*)?)([diouxXeEfFgGcrsa%])")
 _CONVERT: Final = {"s": str, "r": repr, "a": ascii}
 
@@ -104,13 +104,13 @@ def _taken_apart(m: Machine, template: str, values: list[V]) -> list[tuple[str, 
 
 
 def _alone(template: str, end: int) -> bool:
-    """Is nothing written but conversions, the last of which ends here?  It may give an object of a subclass of str."""
+    """Does the template consist only of conversions, the last of which ends at end? The result may be of a subclass of str."""
     return end == len(template) and not _CONVERSION.sub("", template)
 
 
 @action(str.translate, counts=(2, 2))
 def translate(m: Machine, args: Args, named: Named) -> Any:
-    """By a known table, from ints to ints, strings and None."""
+    """``str.translate`` by a known table, from ints to ints, strings and None."""
     table = args[1].value if isinstance(args[1], Known) else None
     if type(table) is not dict or m.class_of(args[0]) is not str or not all(map(_is_entry, table.items())) or not m.environment.static(args[1]):
         return None
@@ -120,7 +120,7 @@ def translate(m: Machine, args: Args, named: Named) -> Any:
     return m.emit(str.translate, args, type=Type(str), effect=Effect.READS)
 
 
-#: A table larger than this is not looked through for each text.
+#: The most entries of a translation table with which known text is translated while tracing.
 FEW_ENTRIES: Final = 1_000
 
 
@@ -145,7 +145,7 @@ def format_template(m: Machine, args: Args, named: Named) -> Any:
 
 
 def _fields(template: str, args: Args, named: Named) -> tuple[list[tuple[str, bool, Any, str]], list[V]] | None:
-    """The pieces of a template whose fields are plain, and the values that they take, in order."""
+    """Parse a template with plain fields. Return its pieces, and the values in order of use; None if it is malformed or has other fields."""
     pieces: list[tuple[str, bool, Any, str]] = []
     values: list[V] = []
     try:

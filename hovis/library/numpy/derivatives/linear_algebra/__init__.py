@@ -1,4 +1,4 @@
-"""Products, solutions, decompositions and norms of matrices: each module fills :data:`hovis.library.tables.derivatives.TABLE`."""
+"""Derivatives of products, solutions, decompositions and norms of matrices: each module fills :data:`hovis.library.tables.derivatives.TABLE`."""
 
 # isort: off
 from hovis.library.numpy.derivatives.linear_algebra import contractions, solutions, decompositions, norms

@@ -1,4 +1,4 @@
-"""Products that sum: matrix products, einsum, and what can be said by them."""
+"""Derivatives of contractions: matrix products, einsum, and functions defined by them."""
 
 import operator
 from typing import Any
@@ -10,7 +10,7 @@ from hovis.library.tables.derivatives import defined, linear, multilinear, pull,
 
 
 def swapped(x: Any) -> Any:
-    """The conjugate transpose of matrices."""
+    """Return the conjugate transpose of a matrix or a stack of matrices."""
     return conjugate(np.swapaxes(x, -1, -2))
 
 
@@ -30,7 +30,7 @@ def _matmul_right(g: Any, y: Any, a: Any, b: Any) -> Any:
     if b.ndim == 1:
         return fitted(np.matmul(swapped(a), np.expand_dims(g, -1))[..., 0], b)
     if b.ndim == 2 and a.ndim > 2:
-        # one matrix for all: one product, and no sum of many
+        # b is the same matrix in the whole batch: one contraction in place of a sum of products
         rows = list(range(a.ndim - 1))
         return fitted(np.tensordot(conjugate(a), g, axes=(rows, rows)), b)
     return fitted(np.matmul(swapped(a), g), b)
@@ -44,7 +44,7 @@ def _letters(n: int, start: int = 0) -> str:
 
 
 def _explicit(subscripts: str, operands: Any) -> tuple[list[str], str]:
-    """The labels of each operand and of the result, without an ellipsis."""
+    """Return the labels of each operand and of the result, with ellipses expanded to labels."""
     left, arrow, right = subscripts.replace(" ", "").partition("->")
     terms = left.split(",")
     most = 0
@@ -66,7 +66,7 @@ def _explicit(subscripts: str, operands: Any) -> tuple[list[str], str]:
 
 
 def _as_text(given: tuple[Any, ...]) -> tuple[str, list[Any]]:
-    """Operands that take turns with lists of the numbers of their axes: the subscripts as a string, and the operands."""
+    """Convert operands that alternate with lists of axis numbers to a string of subscripts and the operands."""
     count = len(given) // 2
     written = ",".join([_labels(given[2 * k + 1]) for k in range(count)])
     if len(given) % 2:
@@ -89,7 +89,7 @@ def _einsum(k: int, g: Any, y: Any, subscripts: Any, *operands: Any, **named: An
     have = set(result)
     for j in others:
         have |= set(terms[j])
-    # labels that stand for an axis which is summed alone are given by ones, repeated ones by a diagonal
+    # a label that is in no other operand and not in the result becomes an operand of ones; a repeated label becomes a diagonal
     once = "".join([c for j, c in enumerate(own) if c not in own[:j]])
     sizes = {}
     for label, size in zip(own, shape_of(x), strict=True):
@@ -121,7 +121,7 @@ def _einsum_push(k: int, t: Any, y: Any, subscripts: Any, *operands: Any, **name
 pull(np.einsum, every=_einsum)
 push(np.einsum, every=_einsum_push)
 
-# ------------------------------------------------------------------------------------------------- by others
+# ------------------------------------------------------------------------------------------------- functions defined by other contractions
 
 
 def _axes(a: Any, b: Any, axes: Any) -> tuple[list[int], list[int]]:
@@ -148,7 +148,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 
 
 def count(sizes: Any) -> int:
-    """The product of sizes."""
+    """Return the product of sizes."""
     found = 1
     for size in sizes:
         found = found * size
@@ -183,7 +183,7 @@ def kron(a: Any, b: Any) -> Any:
 
 
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
-    """``np.cross`` of vectors of length 3, or of length 2 (of which the result is the third component)."""
+    """``np.cross`` of vectors of length 3, or of length 2 (where the result is the third component)."""
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)

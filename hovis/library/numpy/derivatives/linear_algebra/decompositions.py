@@ -1,4 +1,4 @@
-"""Decompositions: Cholesky, eigenvalues, singular values, QR.  Matrices may come in stacks."""
+"""Derivatives of matrix decompositions: Cholesky, eigenvalues, singular values, QR. Matrices may be stacked."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from hovis.library.tables.derivatives import pull, push
 
 
 def _lower(x: Any) -> Any:
-    """The lower triangle with half of the diagonal."""
+    """Return the lower triangle with half of the diagonal."""
     n = x.shape[-1]
     return x * (np.tri(n) - 0.5 * np.eye(n))
 
@@ -38,7 +38,7 @@ push(np.linalg.cholesky, _cholesky_push)
 
 
 def _apart(w: Any) -> Any:
-    """One over the differences of values, nothing where there is none."""
+    """Return the reciprocals of the pairwise differences of w, with zeros on the diagonal."""
     n = w.shape[-1]
     gaps = np.expand_dims(w, -2) - np.expand_dims(w, -1)
     same = np.eye(n)
@@ -54,7 +54,7 @@ def _eigh(g: Any, y: Any, a: Any, UPLO: str = "L") -> Any:
 
 
 def _one_triangle(g: Any, UPLO: str) -> Any:
-    """The cotangent of a Hermitian matrix, of the triangle that is read."""
+    """Convert the cotangent of a Hermitian matrix to one of the triangle that is read."""
     both = g + swapped(g)
     n = both.shape[-1]
     below = np.tri(n, k=-1) if UPLO == "L" else np.tri(n, k=-1).T
@@ -62,7 +62,7 @@ def _one_triangle(g: Any, UPLO: str) -> Any:
 
 
 def _whole(t: Any, UPLO: str) -> Any:
-    """The tangent of a Hermitian matrix of which one triangle is read."""
+    """Build the tangent of a Hermitian matrix from the triangle that is read."""
     n = t.shape[-1]
     below = np.tri(n, k=-1) if UPLO == "L" else np.tri(n, k=-1).T
     return t * below + swapped(t * below) + np.real(t) * np.eye(n)
@@ -106,21 +106,23 @@ push(np.linalg.eigvals, lambda t, y, a: _eig_push(t, np.linalg.eig(a), a)[0])
 
 
 def _thin(g: Any, q: Any, k: int) -> Any:
-    """The cotangent of columns that span a space, the first k, where the others (which span the rest) have one, too."""
+    """Convert the cotangent of all columns of q to one of the first k, where the other columns span the orthogonal complement."""
     if q.shape[-1] == k:
         return g
     return g[..., :k] - np.matmul(q[..., k:], np.matmul(swapped(g[..., k:]), q[..., :k]))
 
 
 def _with_rest(t: Any, q: Any, k: int) -> Any:
-    """The tangent of all columns, of that of the first k: the others stay at right angles to these."""
+    """Extend the tangent of the first k columns of q to all columns; the others stay orthogonal to them."""
     if q.shape[-1] == k:
         return t
     return np.concatenate((t, -np.matmul(q[..., :k], np.matmul(swapped(t), q[..., k:]))), axis=-1)
 
 
 def _singular(g: Any, y: Any, a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    """Of what spans the rest it is the derivative that turns nothing within it: that of all that does not ask how the rest is spanned."""
+    """Return the pull of a singular value decomposition. The basis of the orthogonal complement is not rotated within that space, which is right
+    for any function that does not depend on the choice of this basis.
+    """
     if not compute_uv:
         u, s, vh = np.linalg.svd(a, False)
         return np.matmul(u * np.expand_dims(g, -2), vh)
@@ -190,7 +192,7 @@ def _factors(y: Any, a: Any, mode: str) -> tuple[Any, Any]:
 
 
 def _qr(g: Any, y: Any, a: Any, mode: str = "reduced") -> Any:
-    """That of the first columns, as many as there are rows; the others are q times what r has more."""
+    """Return the pull of a QR decomposition: that of the first columns, as many as there are rows; further columns of a are q times those of r."""
     q, r = _factors(y, a, mode)
     k = min(a.shape[-2], a.shape[-1])
     gr = or_zeros(g if mode == "r" else g[1], r)[..., :k, :]

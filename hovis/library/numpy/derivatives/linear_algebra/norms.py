@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices, condition numbers.  Matrices may come in stacks."""
+"""Derivatives of norms of vectors and matrices, and of condition numbers. Matrices may be stacked."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from hovis.library.tables.derivatives import constant, defined
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """``np.linalg.norm`` by sums and extremes."""
+    """``np.linalg.norm``, written with sums and extremes."""
     if axis is None:
         if ord is None:
             return _safe_root(np.sum(np.real(x * conjugate(x)), keepdims=keepdims))
@@ -33,13 +33,13 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 def _safe_root(total: Any) -> Any:
-    """The root, which at zero does not change."""
+    """Return the square root, with a derivative of zero at zero."""
     zero = (total == 0) * 1.0
     return np.sqrt(total + zero) - zero
 
 
 def matrix_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
-    """The norm of matrices."""
+    """Return the norm of a matrix or a stack of matrices."""
     rows, columns = axis[0] % x.ndim, axis[1] % x.ndim
     if ord is None or ord == "fro":
         return _safe_root(np.sum(np.real(x * conjugate(x)), axis=(rows, columns), keepdims=keepdims))

@@ -1,4 +1,4 @@
-"""Solutions, inverses, determinants, powers of matrices.  Matrices may come in stacks."""
+"""Derivatives of solutions, inverses, determinants and powers of matrices. Matrices may be stacked."""
 
 from typing import Any
 
@@ -12,12 +12,12 @@ inv: Any = np.linalg.inv
 
 
 def or_zeros(g: Any, x: Any) -> Any:
-    """A part of a cotangent, or zeros."""
+    """Return g, or zeros like x if g is None."""
     return zeros_like(x) if g is None else g
 
 
 def _wide(x: Any) -> Any:
-    """Numbers, one a matrix, to be multiplied by matrices."""
+    """Add two axes to an array with one number per matrix, to multiply it with matrices."""
     return np.expand_dims(np.expand_dims(x, -1), -1) if isinstance(x, np.ndarray) else x
 
 
@@ -47,7 +47,7 @@ push(np.linalg.det, lambda t, y, a: y * _traces(np.matmul(inv(a), t)))
 def _slogdet(g: Any, y: Any, a: Any) -> Any:
     found = _wide(or_zeros(g[1], y[1])) * swapped(inv(a))
     if is_complex(a) and g[0] is not None:
-        # the sign turns with the imaginary part of the trace
+        # the phase of the complex sign changes by the imaginary part of the trace
         found = found + _wide(np.imag(g[0] * conjugate(y[0]))) * 1j * swapped(inv(a))
     return found
 
@@ -78,7 +78,7 @@ def power(a: Any, n: int) -> Any:
 
 
 def multi_dot(arrays: Any, out: Any = None) -> Any:
-    """``np.linalg.multi_dot``, from the left."""
+    """``np.linalg.multi_dot``, multiplied from the left."""
     found = arrays[0]
     for k in range(1, len(arrays)):
         found = np.matmul(found, arrays[k])
@@ -125,7 +125,7 @@ push(
 
 
 def inverse(a: Any) -> Any:
-    """The pseudo-inverse."""
+    """Return the pseudo-inverse."""
     return np.linalg.pinv(a)
 
 
