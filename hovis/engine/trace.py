@@ -1,7 +1,7 @@
 """From a Python function and what is known of its arguments to IR: the engine's front door."""
 
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, MutableSet, Sequence
 from typing import Any
 
 from hovis.base import deadline
@@ -150,12 +150,12 @@ def run(
     volatile: frozenset[Any] = frozenset(),
     wanted: types.CodeType | None = None,
     left: Iterable[types.CodeType] = (),
-    learned: set[types.CodeType] | None = None,
+    learned: MutableSet[types.CodeType] | None = None,
 ) -> Result:
     """Trace fn for these arguments, one part a parameter (``*args`` and ``**kwargs`` last).
 
     wanted: the code that all of this is about, which fn only calls; left: what stays a call;
-    learned: callees that traces of fn for other arguments have found to cost too much, to which this one adds what it finds.
+    learned: callees that earlier traces of fn have found to cost too much, to which this one adds what it finds.
     Raises GiveUp with the reason if the call has to be left as a whole.
     """
     code = normalize(fn.__code__)
