@@ -153,20 +153,14 @@ def _is_quiet(op: Op) -> bool:
 
 def _overwrite(at: tuple[Operand, type, Any], memory: _Memory) -> None:
     """Forget what the store may have changed: the same cell of another name for the container, equal keys (1 and True are no two)."""
-    container, kind, key = at
+    container, _, key = at
     for other in list(memory):
-        if (other[0] is not container or other[1] is not kind) and _equal(other, kind, key) and not _apart(container, other[0]):
+        if other[0] is not container and other[2] == key and not _apart(container, other[0]):
             del memory[other]
-
-
-def _equal(other: tuple[Operand, type, Any], kind: type, key: Any) -> bool:
-    return bool(other[2] == key)
 
 
 def _apart(a: Operand, b: Operand) -> bool:
     """Are these certainly two objects?"""
-    if a is b:
-        return True
     fresh = [isinstance(v, Op) and (v.callee is ops.make_list or v.callee is ops.make_dict) for v in (a, b)]
     return all(fresh) or getattr(a, "type", None) != getattr(b, "type", None)
 
