@@ -1,7 +1,7 @@
 """Tracing of a Python function for partly known arguments: the entry point of the engine."""
 
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, MutableSet, Sequence
 from typing import Any
 
 from hovis.base import deadline
@@ -150,12 +150,12 @@ def run(
     volatile: frozenset[Any] = frozenset(),
     wanted: types.CodeType | None = None,
     left: Iterable[types.CodeType] = (),
-    learned: set[types.CodeType] | None = None,
+    learned: MutableSet[types.CodeType] | None = None,
 ) -> Result:
     """Trace fn for the given arguments, one part for each parameter (``*args`` and ``**kwargs`` last).
 
     wanted: the code of the function that is to be specialized, if fn only calls it; left: the codes of callees that stay calls;
-    learned: the codes of callees that traces of fn for other arguments have found too expensive, to which this trace adds those that it finds.
+    learned: the codes of callees that earlier traces of fn have found too expensive, to which this trace adds those that it finds.
     Raises GiveUp with the reason if the call has to be left as a whole.
     """
     code = normalize(fn.__code__)

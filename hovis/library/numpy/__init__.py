@@ -22,14 +22,18 @@ from hovis.library.numpy.types.shapes import Facts, Shape
 
 __all__ = ["ATTRIBUTES", "ATTRIBUTE_DIMS", "NUMPY", "Facts", "concerns", "numpy_over"]
 
-NUMPY: Final = Library(
-    "numpy",
-    {
-        r.fn: r
-        for module in (composite, creation, fft, indexing, linalg, text, random, reductions, manipulation, errstate, tangents, tapes, ufuncs)
-        for r in module.ROWS
-    },
-)
+
+def _rows() -> dict[Any, Primitive]:
+    """The rows of all modules by their callables.  Raises ValueError where a callable has two: one would hide the other."""
+    found: dict[Any, Primitive] = {}
+    for module in (composite, creation, fft, indexing, linalg, text, random, reductions, manipulation, errstate, tangents, tapes, ufuncs):
+        for row in module.ROWS:
+            if found.setdefault(row.fn, row) is not row:
+                raise ValueError(f"{module.__name__} has a second row for {row.fn}")
+    return found
+
+
+NUMPY: Final = Library("numpy", _rows())
 
 
 # ------------------------------------------------------------------------------------------------- composition

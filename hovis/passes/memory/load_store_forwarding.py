@@ -152,21 +152,15 @@ def _is_quiet(op: Op) -> bool:
 
 
 def _overwrite(at: tuple[Operand, type, Any], memory: _Memory) -> None:
-    """Forget the cells that a store may have changed: the same cell of a container that may be an alias, and equal keys (1 and True are equal)."""
-    container, kind, key = at
+    """Forget the cells that a store may have changed: the same cell of a container that may be an alias."""
+    container, _, key = at
     for other in list(memory):
-        if (other[0] is not container or other[1] is not kind) and _equal(other, kind, key) and not _apart(container, other[0]):
+        if other[0] is not container and other[2] == key and not _apart(container, other[0]):
             del memory[other]
 
 
-def _equal(other: tuple[Operand, type, Any], kind: type, key: Any) -> bool:
-    return bool(other[2] == key)
-
-
 def _apart(a: Operand, b: Operand) -> bool:
-    """Are a and b certainly not two names of one object? (True also for one and the same operand.)"""
-    if a is b:
-        return True
+    """Are a and b certainly two objects?"""
     fresh = [isinstance(v, Op) and (v.callee is ops.make_list or v.callee is ops.make_dict) for v in (a, b)]
     return all(fresh) or getattr(a, "type", None) != getattr(b, "type", None)
 

@@ -2,6 +2,7 @@
 
 import builtins
 import math
+import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
@@ -145,11 +146,9 @@ def _moveaxis(low: L, x: Operand, source: Operand, destination: Operand) -> Oper
     t = array(low, x)
     if t is None or not isinstance(source, Known) or not isinstance(destination, Known):
         return None
-    order = np.moveaxis(np.empty((1,) * len(t.shape)), source.value, destination.value).ndim
-    names = np.arange(order)
-    stand_in = np.empty(tuple(names + 2))
-    moved = np.moveaxis(stand_in, source.value, destination.value).shape
-    return as_array(builder.transpose(t, [d - 2 for d in moved]))
+    # what has a transpose of its own is asked for it: that is the order of the axes
+    order: Any = np.moveaxis(types.SimpleNamespace(ndim=len(t.shape), transpose=list), source.value, destination.value)  # type: ignore[type-var]
+    return as_array(builder.transpose(t, order))
 
 
 def _expand_dims(low: L, a: Operand, axis: Operand) -> Operand | None:

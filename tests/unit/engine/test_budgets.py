@@ -143,3 +143,14 @@ def test_what_nobody_else_is_to_blame_for_is_tried_all_the_same(monkeypatch):
     monkeypatch.setattr(budget, "UNDISSOLVED", 0.001)
     monkeypatch.setattr(budget, "PER_INSTRUCTION", 0)
     assert not hovis.options(fuel=40_000).trace(namespace["long"], hovis.Any, Int).fallback
+
+
+def test_what_cost_too_much_is_not_tried_in_full_again():
+    text = "def costly(x, y):\n" + "".join(f"    if x.left({k}):\n        y += x.leaf({k})\n" for k in range(400)) + "    return y\n"
+    namespace = {}
+    exec(f"{text}\ndef caller(x, y):\n    return costly(x, y) + y\n", namespace)
+    little = hovis.options(fuel=20_000)
+    first, again = (little.trace(namespace["caller"], hovis.Any, Int) for _ in range(2))
+    assert "costly" in str(first) == str(again)
+    assert again.stats["instructions"] * 2 < first.stats["instructions"]
+    assert "costly" not in str(hovis.options(fuel=400_000).trace(namespace["caller"], hovis.Any, Int)), "where more is allowed for it is tried"

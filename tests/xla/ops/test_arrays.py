@@ -180,6 +180,10 @@ def test_shapes():
     check(lambda a: (a.shape, a.ndim, a.size, len(a)), (A,))
 
 
+def test_axes_of_arrays_of_many_dimensions_are_moved():
+    check(lambda a: (np.moveaxis(a, (1, 2, 3), (-1, 0, 4)) + 0, np.moveaxis(a, 21, 0) + 0), (np.arange(12.0).reshape(2, *(1,) * 19, 3, 2),))
+
+
 def test_creation():
     check(lambda a: np.zeros((2, 3)) + a, (1.5,))
     check(lambda a: (np.zeros(3) * a, np.arange(4) + a), (2.5,))

@@ -16,14 +16,14 @@ from hovis.library.numpy.types.shapes import Facts, Shape, asked, for_engine
 
 #: Functions whose result shape follows from the shapes of the arrays and the known arguments.
 SHAPED: Final[list[Any]] = [
-    np.atleast_3d, np.matrix_transpose, np.linalg.matrix_transpose, np.permute_dims, np.resize, np.diagonal, np.ndarray.diagonal, np.linalg.diagonal,
-    np.diagflat, np.vander, np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, np.append, np.block, np.concat,
+    np.atleast_3d, np.matrix_transpose, np.linalg.matrix_transpose, np.resize, np.diagonal, np.ndarray.diagonal, np.linalg.diagonal,
+    np.diagflat, np.vander, np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, np.append, np.block,
     np.select, np.choose, np.ndarray.choose, np.broadcast_arrays, np.meshgrid, np.packbits, np.unpackbits, np.unravel_index, np.ravel_multi_index,
     np.apply_over_axes, np.diff, np.ediff1d, np.gradient, np.trapezoid, np.unwrap, np.cumulative_sum, np.cumulative_prod, np.interp, np.convolve,
     np.correlate, np.polyval, np.polyadd, np.polysub, np.polyder, np.polyint, np.polyfit,
     np.allclose, np.array_equal, np.array_equiv, np.isposinf, np.isneginf, np.quantile, np.percentile, np.nanquantile, np.nanpercentile, np.nanmedian,
     np.nanargmax, np.nanargmin, np.digitize, np.isin, np.lexsort, np.sort_complex, np.histogram_bin_edges, np.partition, np.argpartition,
-    np.ndarray.argpartition, np.ptp, np.astype, np.asfortranarray, np.rollaxis,
+    np.ndarray.argpartition, np.astype, np.asfortranarray,
     np.generic.tolist, np.ndarray.searchsorted, np.pad, np.lib.stride_tricks.sliding_window_view,
 ]  # fmt: skip
 
@@ -91,7 +91,6 @@ def _is_complex(x: AbstractValue) -> bool:
 #: Functions that make arrays of numbers from numbers.
 _OF_NUMBERS: Final[list[Any]] = [
     np.tri, np.hamming, np.hanning, np.bartlett, np.blackman, np.kaiser, np.tril_indices, np.triu_indices, np.diag_indices, np.indices,
-    np.fft.fftfreq, np.fft.rfftfreq,
 ]  # fmt: skip
 
 

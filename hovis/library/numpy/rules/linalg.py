@@ -15,7 +15,7 @@ from hovis.library.numpy.types.arrays import COMPUTES, array_of, ask, asking, co
 from hovis.library.numpy.types.shapes import Facts, Shape, constant, for_engine
 
 #: Functions of ``np.linalg`` that were added in NumPy 2.
-_NEWER: Final = ("svdvals", "matrix_norm", "vector_norm", "matrix_transpose", "outer", "trace", "diagonal", "vecdot", "matmul", "tensordot")
+_NEWER: Final = ("svdvals", "matrix_norm", "vector_norm", "outer", "trace", "vecdot", "matmul", "tensordot")
 
 
 def _matmul_dims(a: Facts, b: Facts) -> Shape | None:
@@ -158,8 +158,7 @@ _SQUARE: Final[list[tuple[Any, Any]]] = [
 #: Functions without a rule for the dimensions of the result.
 _OTHERS: Final[list[Any]] = [
     np.linalg.slogdet, np.linalg.eigh, np.linalg.qr, np.linalg.svd, np.linalg.lstsq, np.linalg.multi_dot, np.linalg.tensorsolve, np.linalg.tensorinv,
-    np.tensordot, np.trace, np.ndarray.trace, np.diagonal, np.ndarray.diagonal,
-    *([np.matrix_transpose] if hasattr(np, "matrix_transpose") else []),
+    np.tensordot, np.trace, np.ndarray.trace,
     *(getattr(np.linalg, name) for name in _NEWER if hasattr(np.linalg, name)),
 ]  # fmt: skip
 
