@@ -40,15 +40,15 @@ _ORDER = [LOWERED, ENTERED, HOST, PYTHON, ABSENT]
 
 HEAD = """# NumPy on XLA, name by name
 
-Written by `tests/xla/numpy/test_coverage.py` (`--bless`) from what a call of each name comes to; nobody edits it.
+`tests/xla/numpy/test_coverage.py` (`--bless`) writes this page from the outcome of a call of each name; do not edit it.
 
-| how | what it means |
+| how | meaning |
 |---|---|
-| lowered | an operation of the executable, or several |
-| entered | a function of Python: the trace goes through it, and what it calls is lowered |
-| host | NumPy itself is called by the executable while it runs |
-| Python | the call stays in residual Python; what is around it is compiled |
-| absent | it has nothing to do with computing, or is not looked at, for the reason given |
+| lowered | one or more operations of the executable |
+| entered | a Python function: it is traced through, and the functions that it calls are lowered |
+| host | the executable calls NumPy itself while it runs |
+| Python | the call stays in residual Python; the code around it is compiled |
+| absent | it does not compute, or it is not examined, for the given reason |
 """
 
 
