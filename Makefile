@@ -1,6 +1,6 @@
-# make demo    everything installed, then the main job on real input
-# make test    everything installed, then all checks and tests, on every Python of 3.11-3.13 that runs here
-# Daily: make quick (under three minutes), make check, make fuzz, make bench, make venvs.
+# make demo    install everything, then run the demonstration on real input
+# make test    install everything, then run all checks and tests on every Python of 3.11-3.13 that is available
+# For daily use: make quick (under three minutes), make check, make fuzz, make bench, make venvs.
 
 JOBS ?= 2
 PYTEST_ARGS ?=
@@ -11,7 +11,7 @@ demo:
 	@.ci/venvs first dev,xla >/dev/null
 	@.venv/bin/python examples/demo.py
 
-# Runs to the end on every Python, then fails if any of them failed.
+# Run the tests on every Python to the end, then fail if any of them failed.
 test: venvs
 	@failed=; \
 	$(MAKE) --no-print-directory check || failed=check; \
@@ -33,15 +33,15 @@ check:
 	.venv/bin/lint-imports || status=1; \
 	exit $$status
 
-# Random programs for ten minutes (FUZZ_SECONDS=36000 for a night); what fails is in .fuzz, and
-# `python -m tests.differential.harness.shrinking .fuzz/*.json` makes it small. Then the laws of the lattice and the rows of the libraries.
+# Run random programs for ten minutes (FUZZ_SECONDS=36000 for a night); failures are written to .fuzz, and
+# `python -m tests.differential.harness.shrinking .fuzz/*.json` shrinks them. Then test the laws of the lattice and the rows of the libraries.
 FUZZ_SECONDS ?= 600
 fuzz:
 	@.ci/venvs first dev,xla >/dev/null
 	@PYTHONHASHSEED=0 .venv/bin/python -m tests.differential.harness.fuzz --seconds $(FUZZ_SECONDS)
 	@HYPOTHESIS_PROFILE=fuzz .venv/bin/python -m pytest -q -n $(JOBS) $(wildcard tests/lattice) $(PYTEST_ARGS)
 
-# jax has an environment of its own: jaxlib behaves otherwise where jax can be imported.
+# jax has an environment of its own, since jaxlib behaves differently where jax can be imported.
 bench:
 	@.ci/venvs first bench,xla .venv-bench >/dev/null
 	@.venv-bench/bin/python benchmarks/run.py

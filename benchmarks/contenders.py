@@ -1,4 +1,4 @@
-"""Who runs a kernel: each makes, of a kernel, what is called with its arguments, and says what it knows of it."""
+"""The contenders that run a kernel: each compiles the kernel to a callable and reports facts about the compiled code."""
 import builtins
 import dataclasses
 import os
@@ -15,11 +15,11 @@ Made = tuple[Callable[..., Any], dict[str, Any]]
 
 
 class NotThere(Exception):
-    """A contender has no version of a kernel, or cannot take it."""
+    """Raised where a contender has no version of a kernel, or cannot compile it."""
 
 
 def numpy(name: str) -> Made:
-    """The function as it stands."""
+    """Return the unchanged function."""
     return KERNELS[name].fn, {}
 
 
@@ -34,7 +34,7 @@ def hovis(name: str) -> Made:
         if how != "XLA":
             return {"how": how, "why": text.splitlines()[0]}
         compiled = fn.lower(*args).compile()
-        with unittest.mock.patch.dict(os.environ, HOVIS_CACHE_DIR="off"):  # there it is by now
+        with unittest.mock.patch.dict(os.environ, HOVIS_CACHE_DIR="off"):  # the cache contains it already
             _, seconds = timed(hovis_xla.compile, compiled.trace)
         return {"how": how, "compile": seconds, "loops": dataclasses.astuple(compiled.loops)}
 
@@ -42,7 +42,7 @@ def hovis(name: str) -> Made:
 
 
 def jax(name: str) -> Made:
-    """Written by hand; NumPy arrays in and out, as for the others."""
+    """Return the version written by hand in jax; NumPy arrays in and out, as for the others."""
     import by_hand
     import jax
 
@@ -65,7 +65,7 @@ def jax(name: str) -> Made:
 
 
 def numba(name: str) -> Made:
-    """The same function under njit, if numba takes it; the functions that it calls too."""
+    """Compile the function, and the functions that it calls, with numba's njit, if numba accepts them."""
     njit = __import__("numba").njit
     made: dict[types.FunctionType, Any] = {}
 

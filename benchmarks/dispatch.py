@@ -1,9 +1,9 @@
-"""What it costs to call a jitted function: finding the residual by its key, and looking at its guards.
+"""The cost of a call of a jitted function: finding the residual by its specialization key, and checking its guards.
 
     python benchmarks/dispatch.py [--calls 20000]
 
-Each row is a function that relies on a number of guards: nanoseconds of a plain call and of a call through hovis.jit, what
-the guards take of that, and the same for arguments of several kinds. Numbers, not a gate.
+Each row is a function that relies on a number of guards: nanoseconds of a plain call and of a call through hovis.jit, and the
+share of the guards in it. Further rows are for arguments of several kinds. The numbers are reported and never gate.
 """
 import argparse
 import time
@@ -11,12 +11,12 @@ import timeit
 
 import hovis
 
-#: Globals that are folded, a guard each, or classes; the function itself is one more.
+#: Numbers of globals that are folded, with a guard each, or of classes; the function itself adds one more guard.
 GUARDS = (0, 10, 50)
 
 
 def reading(count):
-    """A function that adds that many globals."""
+    """Make a function that adds `count` globals."""
     names = [f"G{k}" for k in range(count)]
     namespace = {name: k for k, name in enumerate(names)}
     exec("def f(x):\n    return x" + "".join(f" + {name}" for name in names) + "\n", namespace)
@@ -24,7 +24,7 @@ def reading(count):
 
 
 def methods(count):
-    """One that calls methods of that many classes: a guard on each class, one on its MRO."""
+    """Make a function that calls methods of `count` classes: a guard on each class and one on its MRO."""
     lines = [line for k in range(count) for line in (f"class C{k}:", "    def go(self, x):", f"        return x + {k}")]
     namespace = {"__name__": "made"}
     exec("\n".join([*lines, "def f(x):", "    return x" + "".join(f" + C{k}().go(x)" for k in range(count)), ""]), namespace)
@@ -56,19 +56,19 @@ ARGUMENTS = {
 
 
 def nanoseconds(call, calls):
-    """The least of a few runs: nothing here waits, and the machine may be busy."""
+    """Return the CPU time of a call, the minimum of several runs: nothing here waits, and the machine may be busy."""
     return min(timeit.repeat(call, number=calls, repeat=7, timer=time.process_time)) / calls * 1e9
 
 
 def compared(plain, jitted, calls, args=(1,), kwargs=None):
-    """The text of what a call costs, plain and jitted."""
+    """Format the cost of a call, plain and jitted."""
     named = kwargs or {}
     times = nanoseconds(lambda: plain(*args, **named), calls), nanoseconds(lambda: jitted(*args, **named), calls)
     return f"plain {times[0]:7.0f} ns  jit {times[1]:7.0f} ns  x{times[1] / times[0]:5.2f}"
 
 
 def by_guards(make, calls):
-    """Rows for functions with more and more guards."""
+    """Print the rows for functions with increasing numbers of guards."""
     for count in GUARDS:
         plain = make(count)
         jitted = hovis.jit(plain)
@@ -80,7 +80,7 @@ def by_guards(make, calls):
 
 
 def by_arguments(calls):
-    """Rows for what is passed."""
+    """Print the rows for the kinds of arguments."""
     for name, (plain, args, kwargs) in ARGUMENTS.items():
         jitted = hovis.jit(plain)
         jitted(*args, **kwargs)

@@ -1,11 +1,11 @@
-"""Interpreters with a known program: the residual beside the interpreter, and beside what an expert would write.
+"""Interpreters with a known program: the residual compared with the interpreter and with code that an expert would write.
 
     python benchmarks/futamura.py [--seconds 0.5]
 
-Each row is an example: how often faster the residual is than the interpreter, its time as a multiple of the code written
-by hand, how long it took to specialize, and after how many calls that has paid off. Where the ecosystem's own specializers
+Each row is an example: how many times faster the residual is than the interpreter, its time as a multiple of the code written
+by hand, the time to specialize, and the number of calls after which that has paid off. Where the ecosystem's own specializers
 are installed (peers.py; `make bench` installs them), their times are multiples of the residual's. All runs of a row alternate.
-Numbers, not a gate.
+The numbers are reported and never gate.
 """
 import argparse
 import importlib
@@ -20,8 +20,8 @@ import hovis
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 
-#: Of each example: the interpreter with its program, what all are called with, and, where the module has several, the residual
-#: and the code by hand.
+#: For each example: the interpreter with its program, the arguments of all contenders, and, where the module has several, the residual
+#: and the code written by hand.
 PROGRAMS = {
     "trees": lambda e: (partial(e.predict, e.MODEL), [(row,) for row in e.ROWS]),
     "packets": lambda e: (partial(e.parse, e.SENSOR), [(e.PACKET, 0)]),
@@ -32,7 +32,7 @@ PROGRAMS = {
     "schema": lambda e: (partial(e.errors_of, e.SCHEMA), [(document,) for document in e.DOCUMENTS]),
     "tower": lambda e: (partial(e.main, e.MACHINE, e.PROGRAM), [(20,)]),
     "plan": lambda e: (partial(e.query, e.PLAN), [(e.TABLES,)]),
-    # twelve million steps of the guest's, without closed forms and with them; and ten
+    # twelve million steps of the guest program, without closed forms and with them; then ten steps
     "brainfuck: addition, looping": lambda e: on_a_tape(e, e.ADDITION, 2_400_000, e.add_by_hand, "default-loop_idioms-loop_versioning"),
     "brainfuck: addition": lambda e: on_a_tape(e, e.ADDITION, 2_400_000, e.add_by_hand),
     "brainfuck: addition to two": lambda e: on_a_tape(e, e.ADDITION, 2, e.add_by_hand),
@@ -42,7 +42,7 @@ PROGRAMS = {
 
 
 def on_a_tape(example, program, first, by_hand, passes="default"):
-    """A program of the guest's, the number in its first cell known to nobody."""
+    """Make the contenders for a guest program whose first cell is unknown while specializing."""
     writes = "." in program
     interpret = example.run_text if writes else example.run_flat
     table = example.jump_table(program)
@@ -65,7 +65,7 @@ def run(fn, calls):
 
 
 def measured(fns, calls, seconds):
-    """The least processor time of one round of calls for each of fns, in seconds; they take turns."""
+    """Return the minimum CPU time of one round of calls for each of fns, in seconds; the functions alternate."""
     best = [float("inf")] * len(fns)
     until = time.perf_counter() + seconds * len(fns)
     times = 1

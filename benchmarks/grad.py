@@ -1,11 +1,11 @@
-"""Gradients: hovis_xla.jit(hovis.grad(f)) of plain NumPy beside jax.jit(jax.grad(g)) of the same written by hand in jax.
+"""Gradients: hovis_xla.jit(hovis.grad(f)) of plain NumPy compared with jax.jit(jax.grad(g)) of the same function written by hand in jax.
 
     python benchmarks/grad.py [NAME ...] [--rounds 7] [--seconds 0.1] [--json FILE]
 
 Each contender has a process of its own and they take turns; NumPy arrays go in and come out.  ``of jax``: hovis's time divided by
 jax's, the median over the rounds of ratios within a round; below 1 hovis is faster.  ``first``: the first call, tracing and compiling
-included, without a cache on disk (a short one of hovis is compiled in full at the second).  ``loops``: how many of the loops in the
-optimised program are native code.  Numbers, not a gate.
+included, without a cache on disk (hovis compiles a short function in full at its second call).  ``loops``: how many of the loops in the
+optimised program are native code.  The numbers are reported and never gate.
 """
 import contextlib
 import copy
@@ -29,13 +29,13 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 from gradients import PROGRAMS  # noqa: E402
 from xla import Worker, leaves, mean, options, ratio, shown  # noqa: E402
 
-#: So many calls come before those that count: hovis holds XLA against Python in the first few dozen.
+#: Number of calls before the measurement: in the first few dozen calls hovis compares XLA with Python.
 WARM_CALLS = 200
-#: What the time may be of jax's.
+#: The goal for each group: hovis's time as a multiple of jax's.
 AIMS = {"models": 1.0, "loops": 1.3, "numbers": 1.3}
 
 
-# ------------------------------------------------------------------------------------------------- in a contender's process
+# ------------------------------------------------------------------------------------------------- in the process of a contender
 
 
 def hovis(program):
@@ -69,12 +69,12 @@ def arguments(name):
 
 
 def work(contender):
-    """Make, check and time programs as asked on stdin; one line of JSON in, one out."""
+    """Make, check and time programs as requested on stdin: one line of JSON for each request, one for each answer."""
     answer = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what compilers print is no answer
+    os.dup2(2, 1)  # output of compilers is not an answer
     warnings.simplefilter("ignore")
     with contextlib.suppress(ImportError):
-        CONTENDERS[contender](PROGRAMS["option"])[0](*arguments("option"))  # whatever starts with the first call of all
+        CONTENDERS[contender](PROGRAMS["option"])[0](*arguments("option"))  # includes the initialization at the first call of the process
     made = {}
     for line in sys.stdin:
         asked = json.loads(line)
@@ -104,8 +104,8 @@ def work(contender):
 
 
 def durations(fn, args, seconds, most=2000):
-    """Of calls for about so many seconds, each with fresh arguments; at least three."""
-    gc.collect()  # of what compiling has left, a tenth of a second
+    """Return the durations of calls for about `seconds`, each with fresh arguments; at least three calls."""
+    gc.collect()  # of the garbage that compiling has left, which takes a tenth of a second
     gc.disable()
     times, until = [], time.perf_counter() + seconds
     while len(times) < 3 or (time.perf_counter() < until and len(times) < most):
@@ -118,7 +118,7 @@ def durations(fn, args, seconds, most=2000):
 
 
 def marks(result):
-    """Of each array two numbers by which it can be told from others; dicts by key, as jax has them."""
+    """Return a fingerprint of two numbers for each array of the result; dicts are ordered by key, as in jax."""
     ordered = result[-1] if isinstance(result, tuple) and isinstance(result[-1], dict) else result
     if isinstance(ordered, dict):
         ordered = [ordered[key] for key in sorted(ordered)]
@@ -126,11 +126,11 @@ def marks(result):
     return [[float(np.sum(np.abs(leaf))), float(leaf @ np.cos(np.arange(leaf.size)))] for leaf in flat]
 
 
-# ------------------------------------------------------------------------------------------------- the one who asks
+# ------------------------------------------------------------------------------------------------- in the main process
 
 
 def measure(name, workers, rounds, seconds):
-    """One row: what each contender says of the program, and their times in each round."""
+    """Measure one row: the report of each contender about the program, and its times in each round."""
     row = {"name": name, "group": PROGRAMS[name].group}
     row["made"] = {who: worker.ask(do="make", name=name) for who, worker in workers.items()}
     there = [who for who, made in row["made"].items() if "missing" not in made]
@@ -143,7 +143,7 @@ def measure(name, workers, rounds, seconds):
 
 
 def alike(row):
-    """Do both say the same?"""
+    """Do both contenders have the same result?"""
     one, other = (row["made"][who].get("marks") for who in ("hovis", "jax"))
     return one is None or other is None or (len(one) == len(other) and np.allclose(one, other, rtol=1e-6, atol=1e-9))
 

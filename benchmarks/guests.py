@@ -1,6 +1,6 @@
-"""Interpreters of the usual kinds, and guest programs of growing size for them: what scaling.py specializes.
+"""Interpreters of the usual kinds, and guest programs of growing size for them, which scaling.py specializes.
 
-Each maker gives ``fn, specs, arguments``: an interpreter, what is known of its arguments, and values for the unknown ones.
+Each function that makes one returns ``fn, specs, arguments``: an interpreter, the specs of its arguments, and values for the unknown ones.
 """
 
 import enum
@@ -8,7 +8,7 @@ import random
 
 from hovis import Any, Float, Int, Str, const
 
-# ------------------------------------------------------------------------------------------------- a stack machine, pc and tuples
+# ------------------------------------------------------------------------------------------------- a stack machine with a program counter and tuples
 
 
 def stack_machine(program, x, y):
@@ -47,7 +47,7 @@ def stack_machine(program, x, y):
 
 
 def stack_program(n):
-    """Straight arithmetic, an unknown test now and then, a counting loop now and then."""
+    """Draw straight-line arithmetic, with occasional unknown branches and counting loops."""
     rng, out = random.Random(n), []
     while len(out) < n:
         kind = rng.randrange(4)
@@ -66,11 +66,11 @@ def stack_program(n):
 
 
 def stack(n):
-    """A stack machine: a flat pc, tuples, jumps and loops."""
+    """A stack machine with a flat program counter, instructions as tuples, jumps and loops."""
     return stack_machine, (const(tuple(stack_program(n))), Int, Int), (17, 4)
 
 
-# ------------------------------------------------------------------------------------------------- registers, handlers in a dict
+# ------------------------------------------------------------------------------------------------- a register machine with handlers in a dict
 
 
 def op_move(regs, a, b, c):
@@ -125,11 +125,11 @@ def register_program(n):
 
 
 def registers(n):
-    """A register machine: handlers in a dict, names of registers."""
+    """A register machine with handlers in a dict and named registers."""
     return register_machine, (const(register_program(n)), Int, Int), (7, 5)
 
 
-# ------------------------------------------------------------------------------------------------- opcodes of an enum, match
+# ------------------------------------------------------------------------------------------------- opcodes of an enum, dispatched by match
 
 
 class Opcode(enum.IntEnum):
@@ -177,7 +177,7 @@ def match_program(n):
 
 
 def enums(n):
-    """Opcodes of an enumeration, dispatched on by match."""
+    """A machine with opcodes of an enumeration, dispatched by match."""
     return match_machine, (const(match_program(n)), Int, Int), (3, 4)
 
 
@@ -210,7 +210,7 @@ def brainfuck_machine(program, jumps, x):
 
 
 def brainfuck_program(n):
-    """Moves the number to the next cell and adds to it, again and again; each ends where the next begins."""
+    """Make a sequence of loops that move a number to the next cell and add to it; each loop starts at the cell where the last one ended."""
     rng, out = random.Random(n), []
     at = 0
     while len(out) < n:
@@ -232,12 +232,12 @@ def brackets(program):
 
 
 def brainfuck(n):
-    """Brainfuck with a flat pc."""
+    """Brainfuck with a flat program counter."""
     program = brainfuck_program(n)
     return brainfuck_machine, (const(program), const(brackets(program)), Int), (5,)
 
 
-# ------------------------------------------------------------------------------------------------- a tree, walked by a visitor
+# ------------------------------------------------------------------------------------------------- a syntax tree, walked by a visitor
 
 
 class Number:
@@ -314,7 +314,7 @@ def walk(tree, x, y):
 
 
 def tree(n):
-    """About n nodes: assignments, ifs and loops of nested expressions."""
+    """Draw a syntax tree of about n nodes: assignments, ifs and loops of nested expressions."""
     rng, made, out = random.Random(n), 0, []
 
     def expression(depth):
@@ -344,7 +344,7 @@ def tree(n):
 
 
 def visitor(n):
-    """A visitor over a big tree."""
+    """A visitor over a large tree."""
     return walk, (const(tree(n)), Int, Int), (3, 5)
 
 
@@ -406,12 +406,12 @@ def run_closures(statements, x, y):
 
 
 def closures(n):
-    """Closures compiled from a tree while it is specialized."""
+    """Closures that are compiled from a tree while specializing."""
     return compiled_and_run, (const(tree(n)), Int, Int), (3, 5)
 
 
 def threaded(n):
-    """Closures compiled from a tree before."""
+    """Closures that are compiled from a tree before specializing."""
     return run_closures, (const([compile_node(s) for s in tree(n)]), Int, Int), (3, 5)
 
 
@@ -449,7 +449,7 @@ def frame_machine(code, x, y):
 
 
 def frame_program(n):
-    """A main program that calls small functions, each from a few places; some call others."""
+    """Draw a main program that calls small functions, each from several call sites; some functions call others."""
     rng, functions = random.Random(n), max(2, n // 40)
     code = [("set", 1), ("set", 0)]
     for _ in range(2 * functions):
@@ -472,7 +472,7 @@ def frames(n):
     return frame_machine, (const(frame_program(n)), Int, Int), (3, 5)
 
 
-# ------------------------------------------------------------------------------------------------- a table of states
+# ------------------------------------------------------------------------------------------------- a finite automaton
 
 
 def automaton_machine(table, accepting, text):
@@ -485,7 +485,7 @@ def automaton_machine(table, accepting, text):
 
 
 def automaton(n):
-    """A finite automaton: n states, about three transitions of each."""
+    """A finite automaton with n states and about three transitions from each."""
     rng = random.Random(n)
     table = [{**{c: rng.randrange(n) for c in rng.sample("abcdefgh", 2)}, "x": (k + 1) % n} for k in range(n)]
     return automaton_machine, (const(table), const(frozenset(range(0, n, 7))), Str), ("xxx",)
@@ -573,5 +573,5 @@ def forest(n):
     return predict, (const([made(5) for _ in range(max(1, n // 31))]), [Float] * 8), ([rng.random() for _ in range(8)],)
 
 
-#: All of them.
+#: All guest programs.
 GUESTS = (stack, registers, enums, brainfuck, visitor, closures, threaded, frames, automaton, schema, forest)

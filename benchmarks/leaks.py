@@ -1,8 +1,8 @@
-"""Does a jitted function keep anything?  1,000,000 calls of each kind: memory of the process, and objects.
+"""Does a jitted function leak?  1,000,000 calls of each kind: growth of the process's memory and of the number of objects.
 
     python benchmarks/leaks.py [calls [kind …]]
 
-Python's collector looks when many containers have been made, and many a loop makes none: nothing may hang on it.
+The garbage collector runs only after many containers have been allocated, and many loops allocate none: no memory may depend on it.
 """
 
 import gc
@@ -48,7 +48,7 @@ def printed(x, n):
     return x * n
 
 
-#: What is called, and with what in the k-th call.
+#: For each kind: the function, and its arguments in the k-th call.
 KINDS: dict[str, tuple[Callable, Callable]] = {
     "int": (hovis_xla.jit(scaled, target="xla"), lambda k: (k, 3)),
     "float": (hovis_xla.jit(scaled, target="xla"), lambda k: (1.5, k)),
@@ -69,13 +69,13 @@ KINDS: dict[str, tuple[Callable, Callable]] = {
 
 
 def resident() -> int:
-    """Bytes of the process."""
+    """Return the resident memory of the process in bytes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def grown(name: str, calls: int) -> tuple[int, int]:
-    """How many bytes the process has grown by, and how many objects there are more, after so many calls."""
+    """Return the growth of the process in bytes, and of the number of objects, over `calls` calls."""
     fn, arguments = KINDS[name]
     gc.collect()
     objects, memory = len(gc.get_objects()), resident()

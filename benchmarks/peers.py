@@ -1,4 +1,4 @@
-"""What the ecosystem's own specializers make of the examples' programs, where they are installed."""
+"""The programs of the examples, compiled by the specializers of the ecosystem where these are installed."""
 import importlib
 import math
 import sqlite3
@@ -8,7 +8,7 @@ Peer = tuple[str, Callable]
 
 
 def of(name: str, example: object) -> Iterator[Peer]:
-    """The peers of an example: a name each, and what is called with the arguments that the residual is called with."""
+    """Yield the peers of an example: a name, and a callable that takes the same arguments as the residual."""
     for make in PEERS.get(name, ()):
         try:
             yield make.__name__.replace("_", " "), make(example)
@@ -56,7 +56,7 @@ def jinja2(example):
 
 
 def sklearn(example):
-    """A model of the same size, as sklearn makes it of data: three trees of depth two, asked for one row."""
+    """Train a model of the same size with sklearn, three trees of depth two; return a function that predicts one row."""
     ensemble = importlib.import_module("sklearn.ensemble")
     rows = [[a, b, c] for a in range(8) for b in range(-3, 3) for c in range(0, 20, 4)]
     model = ensemble.HistGradientBoostingRegressor(max_iter=3, max_depth=2, learning_rate=0.1, min_samples_leaf=5)

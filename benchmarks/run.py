@@ -1,4 +1,4 @@
-"""Every benchmark, one after the other, each in a process of its own. They report and never gate."""
+"""Run all benchmarks one after the other, each in its own process. They report numbers and never gate."""
 import subprocess
 import sys
 from pathlib import Path

@@ -3,9 +3,9 @@
     python benchmarks/scaling.py [NAME ...]
 
 Each row is a kind of program at growing sizes: processor milliseconds, blocks of the residual, and the exponent of growth
-between the two largest sizes (1 is linear). Where n variables stay alive over n places at which paths meet, n² values
-cross edges, and the exponent shows it. Then functions that are compiled, from the first look to what XLA is given, and
-interpreters (guests.py) with guest programs of so many operations. Numbers, not a gate.
+between the two largest sizes (1 is linear). Where n variables are live across n merge points, n² values cross edges, and
+the exponent shows it. Further rows are for functions that are compiled, from tracing to the program given to XLA, and for
+interpreters (guests.py) with guest programs of a given number of operations. The numbers are reported and never gate.
 """
 import linecache
 import math
@@ -20,29 +20,29 @@ from hovis import Int
 
 
 def straight(n):
-    """n lines without a branch."""
+    """n lines of straight-line code."""
     return "def f(x, y):\n" + "".join(f"    x = x {'+-*&|'[i % 5]} y\n" for i in range(n)) + "    return x\n"
 
 
 def branches(n):
-    """n unknown ifs in sequence."""
+    """n unknown branches in sequence."""
     return "def f(x, y):\n" + "".join(f"    if x > {i}:\n        y = y + {i}\n    else:\n        y = y - x\n" for i in range(n)) + "    return y\n"
 
 
 def flags(n):
-    """n unknown ifs that set flags, n tests of the flags: 2**n combinations."""
+    """n unknown branches that set flags, and n tests of the flags: 2**n combinations."""
     sets = "".join(f"    b{i} = False\n    if x > {i}:\n        b{i} = True\n" for i in range(n))
     return f"def f(x, y):\n{sets}" + "".join(f"    if b{i}:\n        y += {i}\n" for i in range(n)) + "    return y\n"
 
 
 def modes(n):
-    """The same with strings that are compared."""
+    """n unknown branches that set strings, and n comparisons of the strings: 2**n combinations."""
     sets = "".join(f"    m{i} = 'off'\n    if x > {i}:\n        m{i} = 'on'\n" for i in range(n))
     return f"def f(x, y):\n{sets}" + "".join(f"    if m{i} == 'on':\n        y += {i}\n" for i in range(n)) + "    return y\n"
 
 
 def objects(n):
-    """A dict that has one key more on one way out of each of n ifs."""
+    """A dict that gets another key on one side of each of n branches."""
     return "def f(x, y):\n    d = {}\n" + "".join(f"    if x > {i}:\n        d['k{i}'] = y\n" for i in range(n)) + "    return d\n"
 
 
@@ -53,13 +53,13 @@ def classes(n):
 
 
 def calls(n):
-    """n helper functions with an unknown if in each."""
+    """n helper functions, each with an unknown branch."""
     made = "".join(f"def g{i}(x):\n    return x + {i} if x else {i}\n" for i in range(n))
     return made + "def f(x, y):\n" + "".join(f"    x = g{i}(x)\n" for i in range(n)) + "    return x\n"
 
 
 def loops(n):
-    """n loops with an unknown number of trips."""
+    """n loops with an unknown trip count."""
     return "def f(x, y):\n" + "".join(f"    for i in range(x):\n        y += i * {k}\n" for k in range(n)) + "    return y\n"
 
 
@@ -70,20 +70,20 @@ def handlers(n):
 
 
 def configs(n):
-    """n nested loops, as long and as heavy as a config of their own says."""
+    """n nested loops, each with trip counts and factors from its own configuration."""
     made = "".join(f"C{i} = dict(a=[{i}, {i + 1}], b=dict(c={i}))\n" for i in range(n))
     body = "".join(f"    for i in range(x):\n        for j in range(C{k}['a'][0]):\n            y += C{k}['b']['c'] * j\n" for k in range(n))
     return f"{made}def f(x, y):\n{body}    return y\n"
 
 
 def questions(n):
-    """n loops with a test in two parts."""
+    """n loops whose condition is a conjunction of two tests."""
     body = "".join(f"    i = {k}\n    while i < x and y * 2 < 1000:\n        y += i\n        i += 1\n" for k in range(n))
     return f"def f(x, y):\n{body}    return y\n"
 
 
 def maxima(n):
-    """n loops that begin with what is known."""
+    """n loops that start with known values."""
     body = "    best = 1\n    for i in range(x):\n        if i * y % 7 > best: best = i * y % 7\n    y += best\n" * n
     return f"def f(x, y):\n{body}    return y\n"
 
@@ -93,11 +93,11 @@ SIZES = {
     classes: (25, 50, 100), calls: (50, 100, 200), loops: (16, 32, 64), handlers: (16, 32, 64),
 }
 
-#: The same for what is compiled.
+#: Sizes of the functions that are compiled.
 COMPILED = {loops: (25, 50, 100), branches: (64, 256), configs: (12, 25, 50), questions: (12, 25, 50), maxima: (12, 25, 50)}
 
 
-#: Operations of a guest program.
+#: Numbers of operations of a guest program.
 OPERATIONS = 500, 2000, 10_000
 
 
@@ -110,7 +110,7 @@ def compiled(make, n):
 
 
 def measure_compiled(make, n):
-    """Processor seconds until XLA is given the program, and the loops that it has."""
+    """Return the CPU seconds from tracing to the program given to XLA, and the number of loops in the program."""
     jitted = hovis_xla.jit(compiled(make, n))
     start = time.process_time()
     text = jitted.lower(3, 4).as_text()
@@ -118,7 +118,7 @@ def measure_compiled(make, n):
 
 
 def measure(make, n, guest):
-    """Processor seconds to specialize, and the blocks of the residual; a fresh function each time, the best of three (of a guest: once)."""
+    """Return the CPU seconds to specialize a fresh function, the best of three (one for a guest), and the number of blocks of the residual."""
     best, blocks = math.inf, 0
     for _ in range(1 if guest else 3):
         fn, specs, _ = make(n) if guest else (compiled(make, n), (Int, Int), ())

@@ -1,8 +1,8 @@
-"""How long tracing takes: µs per interpreted instruction and per emitted op, beside jax.make_jaxpr per equation.
+"""The time of tracing: µs per interpreted instruction and per emitted op, compared with jax.make_jaxpr per equation.
 
     python benchmarks/trace.py [--ops 1000] [--profile 15]
 
-The same straight-line function for both, in one run; jax is left out where it isn't installed. Numbers, not a gate.
+Both trace the same straight-line function in one run; jax is left out where it isn't installed. The numbers are reported and never gate.
 """
 import argparse
 import cProfile
@@ -20,7 +20,7 @@ from hovis.passes import pipeline
 
 
 def straight_line(module, ops):
-    """A function of `ops` elementwise calls on two arrays, one a line, as text, so that nothing is a loop."""
+    """Make a function of `ops` elementwise operations on two arrays, one a line, from a text, so that it contains no loop."""
     forms = ["v = {m}.sin(v)", "v = v * w", "v = v + w", "w = {m}.maximum(v, w)", "v = v - w"]
     lines = ["def straight(v, w):"] + ["    " + forms[i % len(forms)].format(m="np") for i in range(ops)] + ["    return v"]
     namespace = {"np": module}
@@ -43,7 +43,7 @@ def repeated(x):
 
 
 def seconds(call, repeats=9):
-    """The processor's time for one call, the least of a few: nothing here waits, and the machine may be busy."""
+    """Return the CPU time of one call, the minimum of several: nothing here waits, and the machine may be busy."""
     times = []
     for _ in range(repeats):
         start = time.process_time()
@@ -53,7 +53,7 @@ def seconds(call, repeats=9):
 
 
 def fresh(fn):
-    """The function with a code object of its own: what is cached for one code is not there for the next."""
+    """Copy the function with a new code object, for which nothing is cached."""
     return type(fn)(fn.__code__.replace(co_name=fn.__name__), fn.__globals__, fn.__name__)
 
 

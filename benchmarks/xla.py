@@ -1,14 +1,14 @@
-"""Kernels, scalar loops and models: NumPy as it stands, hovis_xla, jax written by hand, numba's njit.
+"""Kernels, scalar loops and models: plain NumPy, hovis_xla, jax written by hand, numba's njit.
 
     python benchmarks/xla.py [NAME ...] [--rounds 7] [--seconds 0.1] [--json FILE]
 
-Each contender has a process of its own and they take turns, so that what else the machine does hits all of them; every call gets
+Each contender has a process of its own and they take turns, so that other load of the machine affects all of them; every call gets
 fresh arguments (NumPy arrays in, NumPy arrays out), and a ratio is the median over the rounds of ratios within a round.
-``x numpy``, ``x jax``, ``x numba``: how often faster hovis is than they are (for jax and numba "-": no version, or it is not taken).
-``first``: the first call, tracing and compiling included, without a cache on disk (a short one of hovis is compiled in full at the second).
-``compile``: from the trace, or from what jax has lowered, to machine code.  ``loops``: how many of the loops in the optimised program are
-native code; ``copies``: big arrays copied within loops.
-Numbers, not a gate.
+``x numpy``, ``x jax``, ``x numba``: how many times faster hovis is (for jax and numba "-": no version, or it is not accepted).
+``first``: the first call, tracing and compiling included, without a cache on disk (hovis compiles a short function in full at its second call).
+``compile``: from the trace, or from the program lowered by jax, to machine code.  ``loops``: how many of the loops in the optimised program are
+native code; ``copies``: large arrays copied within loops.
+The numbers are reported and never gate.
 """
 import argparse
 import contextlib
@@ -35,23 +35,23 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 from contenders import CONTENDERS, NotThere  # noqa: E402
 from kernels import KERNELS  # noqa: E402
 
-#: A contender that says nothing for so long has hung.
+#: A contender that does not answer for this many seconds hangs.
 PATIENCE = 120.0
-#: Before calls are timed, so many are made, or for so long.
+#: Warm-up before the timed calls: at most this many calls, and at most about this many seconds.
 WARM_CALLS = 20
 WARM_SECONDS = 1.0
 
 
-# ------------------------------------------------------------------------------------------------- in a contender's process
+# ------------------------------------------------------------------------------------------------- in the process of a contender
 
 
 def work(contender):
-    """Make, check and time kernels as asked on stdin; one line of JSON in, one out."""
+    """Make, check and time kernels as requested on stdin: one line of JSON for each request, one for each answer."""
     answer = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what the kernels or their compilers print is no answer
+    os.dup2(2, 1)  # output of the kernels or their compilers is not an answer
     warnings.simplefilter("ignore")
     with contextlib.suppress(NotThere, ImportError):
-        first_call(contender, "go_fast", 5)  # whatever starts with the first call of all
+        first_call(contender, "go_fast", 5)  # includes the initialization at the first call of the process
     made = {}
     for line in sys.stdin:
         asked = json.loads(line)
@@ -66,7 +66,7 @@ def work(contender):
             found = {"missing": "no version"}
         except ImportError as error:
             found = {"missing": f"{error.name} is not installed"}
-        except Exception as error:  # numba refuses in many ways
+        except Exception as error:  # numba rejects functions with various exceptions
             found = {"missing": f"{type(error).__name__}: {str(error).strip().splitlines()[-1:]}"}
             if os.environ.get("VERBOSE"):
                 traceback.print_exc()
@@ -79,7 +79,7 @@ def arguments(name, size):
 
 
 def first_call(contender, name, size):
-    """What runs the kernel, and: how long its first calls took, one and two, whether they do what the plain function does."""
+    """Return the callable of the kernel, and the times of the first and of the first two calls, with whether they agree with the plain function."""
     fn, more = CONTENDERS[contender](name)
     expected = arguments(name, size)
     wanted = leaves(KERNELS[name].fn(*expected))
@@ -89,7 +89,7 @@ def first_call(contender, name, size):
         start = time.perf_counter()
         result = leaves(fn(*args))
         took.append(time.perf_counter() - start)
-        if more.get("functional"):  # arguments are as they were: what the plain function changed is in the result
+        if more.get("functional"):  # its arguments are unchanged: the arguments that the plain function changes are in the result
             before = arguments(name, size)
             changed = [new for old, new in zip(leaves(before), leaves(expected), strict=True) if not same(old, new)]
             right.append(alike(result, [*wanted, *changed]))
@@ -114,7 +114,7 @@ def same(a, b):
 
 
 def alike(found, wanted):
-    """Equal but for roundings; a count that hangs on them may be off in places."""
+    """Are the results equal up to rounding?  Counts that depend on rounding may differ in some elements."""
     if len(found) != len(wanted):
         return False
     for a, b in zip(map(np.asarray, found), map(np.asarray, wanted), strict=True):
@@ -126,7 +126,7 @@ def alike(found, wanted):
 
 
 def warm(fn, name, size):
-    """Steady state is what comes after some calls: caches are full, and what there was to find out is found out."""
+    """Call the kernel until it is in its steady state, in which caches are filled and adaptive decisions are made."""
     args, until = arguments(name, size), time.perf_counter() + WARM_SECONDS
     for _ in range(WARM_CALLS):
         fn(*copy.deepcopy(args))
@@ -135,9 +135,9 @@ def warm(fn, name, size):
 
 
 def durations(fn, name, size, seconds):
-    """Of calls for about so many seconds, each with fresh arguments; at least three."""
+    """Return the durations of calls for about `seconds`, each with fresh arguments; at least three calls."""
     args = arguments(name, size)
-    gc.collect()  # which takes the longer, the more a contender has made
+    gc.collect()  # which takes longer, the more objects a contender has allocated
     gc.disable()
     times, until = [], time.perf_counter() + seconds
     while len(times) < 3 or time.perf_counter() < until:
@@ -151,11 +151,11 @@ def durations(fn, name, size, seconds):
     return times
 
 
-# ------------------------------------------------------------------------------------------------- the one who asks
+# ------------------------------------------------------------------------------------------------- in the main process
 
 
 class Worker:
-    """A contender in a process of its own, begun anew when it crashes or hangs."""
+    """A contender in its own process, which is restarted when it crashes or hangs."""
 
     def __init__(self, contender, directory, script=__file__):
         self.contender, self.directory, self.script = contender, directory, script
@@ -187,7 +187,7 @@ class Worker:
 
 
 def measure(name, workers, rounds, seconds):
-    """One row: what each contender says of the kernel, and their times in each round."""
+    """Measure one row: the report of each contender about the kernel, and its times in each round."""
     size = KERNELS[name].big
     row = {"name": name, "group": KERNELS[name].fn.__module__.rpartition(".")[2], "size": size}
     row["made"] = {who: worker.ask(do="make", name=name, size=size) for who, worker in workers.items()}
@@ -205,20 +205,20 @@ def measure(name, workers, rounds, seconds):
 
 
 def ratio(row, other, of="hovis"):
-    """How often faster ``of`` is than the other."""
+    """Return how many times faster ``of`` is than ``other``, or None if one of them has no times."""
     if other not in row["times"] or of not in row["times"]:
         return None
     return statistics.median(a / b for a, b in zip(row["times"][other], row["times"][of], strict=True))
 
 
 def kept(row):
-    """What of a row is kept in a file."""
+    """Return the part of a row that is written to a file."""
     ratios = {who: round(r, 3) for who in ("numpy", "jax", "numba") if (r := ratio(row, who)) is not None}
     return {"name": row["name"], "group": row["group"], **ratios}
 
 
 def mean(values):
-    """The geometric mean."""
+    """Return the geometric mean of the values that are not None; NaN if there are none."""
     values = [v for v in values if v is not None]
     return math.exp(statistics.fmean(map(math.log, values))) if values else math.nan
 
@@ -273,7 +273,7 @@ def summary(rows):
 
 
 def options(description, what, kept, contenders):
-    """What a contest takes on its command line.  what: it is of these; kept: what of it a file may hold."""
+    """Make the parser of the command line.  what: the things compared; kept: the part of the results that is written to a file."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help=f"{what} or their groups; all, if none is given")
     parser.add_argument("--rounds", type=int, default=5)

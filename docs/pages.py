@@ -1,4 +1,4 @@
-"""Write docs/modules.md, docs/passes.md and docs/tuning.md, and the figure in ARCHITECTURE.md: from docstrings, comments, imports and goldens.
+"""Generate docs/modules.md, docs/passes.md, docs/tuning.md and the figure in ARCHITECTURE.md from docstrings, comments, imports and golden texts.
 
     python docs/pages.py
 """
@@ -19,7 +19,7 @@ GOLDEN = ROOT / "tests" / "golden"
 
 
 def first_paragraph(text: str | None) -> str:
-    """The first paragraph of a docstring, in one line."""
+    """Return the first paragraph of a docstring as one line."""
     return " ".join((text or "").partition("\n\n")[0].split()).replace("``", "`").replace("|", "\\|")
 
 
@@ -28,7 +28,7 @@ def said(path: Path) -> str:
 
 
 def sections(package: Path) -> Iterator[str]:
-    """The lines about a package, then those about the packages in it."""
+    """Yield the lines about a package, followed by the lines about its subpackages."""
     yield from (f"## {'.'.join(package.relative_to(ROOT).parts)}", "", said(package / "__init__.py"), "")
     modules = sorted(path for path in package.glob("*.py") if path.stem != "__init__")
     if modules:
@@ -38,13 +38,13 @@ def sections(package: Path) -> Iterator[str]:
 
 
 def modules() -> str:
-    """The page of packages and modules."""
+    """Return the text of docs/modules.md, the page of packages and modules."""
     head = "# Modules\n\nMade from docstrings by `python docs/pages.py`. What they do together is told in [ARCHITECTURE.md](../ARCHITECTURE.md).\n\n"
     return head + "\n".join([*sections(ROOT / "hovis"), *sections(ROOT / "hovis_xla")]).rstrip() + "\n"
 
 
 def goldens(name: str) -> dict[str, tuple[str, str]]:
-    """What a file of goldens has for each pass: before, and after."""
+    """Read a file of golden texts: for each pass, the text before and the text after it."""
     texts = (GOLDEN / name).read_text(encoding="utf-8").split("== ")[1:]
     found = {}
     for text in texts:
@@ -63,7 +63,7 @@ def examples(passes: dict[str, Callable[..., Any]], shown: dict[str, tuple[str, 
 
 
 def passes() -> str:
-    """The page of passes."""
+    """Return the text of docs/passes.md, the page of passes."""
     functions, modules_ = goldens("passes.txt"), goldens("modules.txt")
     before = {one.__name__: one for one in (*pipeline.SHAPING, *pipeline.IN_ROUNDS, *pipeline.LEADING)}
     lines = [
@@ -82,7 +82,7 @@ def passes() -> str:
 
 
 def is_number(value: ast.expr) -> bool:
-    """Is an expression made of numbers alone?"""
+    """Does an expression consist of numeric literals only?"""
     match value:
         case ast.Constant(number):
             return type(number) in (int, float)
@@ -94,7 +94,7 @@ def is_number(value: ast.expr) -> bool:
 
 
 def numbers(path: Path) -> Iterator[tuple[str, str, str]]:
-    """The constants of a module that are numbers: name, value, and the comment above, which those that follow at once share."""
+    """Yield the numeric constants of a module: name, value and the comment above; constants on the lines directly below share the comment."""
     text = path.read_text(encoding="utf-8")
     lines = text.splitlines()
     reason, last = "", 0
@@ -113,7 +113,7 @@ def numbers(path: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def tuning() -> str:
-    """The page of numbers."""
+    """Return the text of docs/tuning.md, the page of numeric constants."""
     lines = [
         "# Numbers", "",
         "Every number that hovis decides by, with its reason: bounds that keep tracing and compiling short, measured costs, limits of other software.",
@@ -134,7 +134,7 @@ def tuning() -> str:
 
 
 def folder(module: str) -> str | None:
-    """The package of a module that stands in the figure."""
+    """Return the package that stands for a module in the figure, or None if there is none."""
     parts = module.split(".")
     if parts[0] not in ("hovis", "hovis_xla") or len(parts) < 2:
         return None
@@ -144,7 +144,7 @@ def folder(module: str) -> str | None:
 
 
 def imports() -> networkx.DiGraph:
-    """Which package imports which, without what follows from the rest."""
+    """Build the transitive reduction of the import graph of the packages."""
     graph = networkx.DiGraph()
     for package in ("hovis", "hovis_xla"):
         for path in (ROOT / package).rglob("*.py"):
@@ -160,7 +160,7 @@ def imports() -> networkx.DiGraph:
 
 
 def figure() -> str:
-    """The figure of packages, in Mermaid's notation."""
+    """Return the graph of packages in Mermaid syntax."""
     graph = imports()
     lines = ["```mermaid", "flowchart TD"]
     lines += [f"    {a.replace('.', '_')}[{a}] --> {b.replace('.', '_')}[{b}]" for a, b in sorted(graph.edges)]
@@ -171,7 +171,7 @@ BEGIN, END = "<!-- made by docs/pages.py -->\n", "<!-- end -->\n"
 
 
 def architecture() -> str:
-    """ARCHITECTURE.md with its figure."""
+    """Return the text of ARCHITECTURE.md with a new figure."""
     before, _, rest = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").partition(BEGIN)
     return before + BEGIN + figure() + "\n" + END + rest.partition(END)[2]
 

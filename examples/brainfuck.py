@@ -1,4 +1,4 @@
-"""Two interpreters for one small language: with the program known, neither is left in the residual.
+"""Two interpreters for Brainfuck: once the program is known, nothing of the interpreter remains in the residual.
 
     python examples/brainfuck.py
 """
@@ -6,20 +6,20 @@ import hovis
 
 PROGRAM = "[->>+<<]>[->+<]"
 
-#: Cell 1 becomes the sum of cells 0 and 1.
+#: Adds cell 0 to cell 1.
 ADDITION = "[->+<]"
 #: Writes a word.
 HELLO = "+++++++++[>++++++++>+++++++++++>++++<<<-]>.>++++++++++++.+++++++.-------------.++++++++++.>---."
-#: Writes the squares of 1 to cell 0, each the sum of odd numbers.
+#: Writes the squares of the numbers 1 to n, where n is the number in cell 0; each square is computed as a sum of odd numbers.
 SQUARES = ">>+<<[->>[-<+>>+<]>[-<+>]<++<.<]"
-#: Writes as many Fibonacci numbers as cell 0 says.
+#: Writes n Fibonacci numbers, where n is the number in cell 0.
 FIBONACCI = ">>+<<[->.>[-<+>>+<]<[->+<]>>[-<<+>>]<<<]"
-#: Writes what it reads, each character 13 further.
+#: Copies its input to its output and adds 13 to each character.
 SHIFT = ",[+++++++++++++.,]"
 
 
 def jump_table(program):
-    """Where each bracket's partner is."""
+    """Map the position of each bracket to the position of its matching bracket."""
     table, open_at = {}, []
     for pc, c in enumerate(program):
         if c == "[":
@@ -31,7 +31,7 @@ def jump_table(program):
 
 
 def run_flat(program, table, tape):
-    """One loop over an explicit program counter."""
+    """Run a program in one loop over an explicit program counter; return the tape."""
     pc = at = 0
     while pc < len(program):
         c = program[pc]
@@ -54,7 +54,7 @@ def run_flat(program, table, tape):
 
 
 def run_text(program, table, tape, data):
-    """The same with what is read and written: data is an iterator of numbers, the result a list of them."""
+    """Run a program with input and output: `data` is an iterator of numbers, the result is the list of numbers written."""
     pc = at = 0
     out = []
     while pc < len(program):
@@ -82,7 +82,7 @@ def run_text(program, table, tape, data):
 
 
 def parse(program):
-    """A tree of tuples: a loop is the tuple of what it repeats."""
+    """Parse a program into nested tuples: a loop is the tuple of the commands in its body."""
     body, outer = [], []
     for c in program:
         if c == "[":
@@ -98,7 +98,7 @@ def parse(program):
 
 
 def run_tree(node, at, tape):
-    """Recursion over the tree; the result is where the head stands."""
+    """Run a parsed program by recursion over the tree; return the position of the head on the tape."""
     for part in node:
         if isinstance(part, tuple):
             while tape[at] != 0:

@@ -1,4 +1,4 @@
-"""What `make demo` runs: traces, a model through XLA, an interpreter that vanishes, and a picture of the times."""
+"""The program that `make demo` runs: traces, a model compiled by XLA, an interpreter that is specialized away, and a plot of the times."""
 import sys
 import time
 from functools import partial
@@ -9,7 +9,7 @@ import numpy as np
 import hovis
 from hovis import Float, Int, const
 
-sys.path.insert(0, str(Path(__file__).parent))      # when run by another script
+sys.path.insert(0, str(Path(__file__).parent))      # needed when another script runs this file
 import brainfuck
 import transformer
 
@@ -29,7 +29,7 @@ def heading(text):
 
 
 def best(call, repeats=7, seconds=1.0):
-    """The best time of a few runs; slow calls are run less often."""
+    """Return the best time of several runs; slow calls are repeated less often."""
     times = []
     until = time.perf_counter() + seconds
     while len(times) < 2 or (len(times) < repeats * 50 and time.perf_counter() < until):
@@ -62,7 +62,7 @@ def model():
     config = transformer.CONFIG
     params = transformer.parameters(config, width=256)
     x = np.random.default_rng(1).normal(size=(128, 256))
-    compiled = hovis_xla.jit(transformer.block, target="xla")  # even where this machine has NumPy just as quick
+    compiled = hovis_xla.jit(transformer.block, target="xla")  # also on machines where NumPy is equally fast
     start = time.perf_counter()
     got = compiled(x, params, config)
     first = time.perf_counter() - start

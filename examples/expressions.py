@@ -1,4 +1,4 @@
-"""An evaluator of symbolic expressions, written as visitor classes: with the expression known, it is the expression.
+"""An evaluator of symbolic expressions, written as visitor classes: with the expression known, the residual is that expression in Python.
 
     python examples/expressions.py
 """
@@ -64,7 +64,7 @@ def lift(value):
 
 
 class Evaluator:
-    """The value of an expression, given those of its symbols."""
+    """Computes the value of an expression from the values of its symbols."""
 
     def __init__(self, values):
         self.values = values

@@ -1,6 +1,6 @@
-"""Models that are fitted in plain NumPy: k-means, a mixture of Gaussians by expectation and maximisation, a network by gradients.
+"""Models fitted in plain NumPy: k-means, a Gaussian mixture by expectation maximisation (EM), and a neural network by gradient descent.
 
-Each is a function as one writes it: loops that end when nothing changes, dicts of parameters, gradients by hand.
+Each is a function in the usual style: loops that end on convergence, dicts of parameters, gradients derived by hand.
 
     python examples/fitting.py
 """
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def blobs(seed=0, count=60):
-    """Points around three centers, and which of them."""
+    """Return random points around three centers, and the index of the center of each point."""
     rng = np.random.default_rng(seed)
     centers = np.array([[-2.0, 0.0], [2.0, 1.0], [0.0, 3.0]])
     labels = np.repeat(np.arange(3), count // 3)
@@ -16,7 +16,7 @@ def blobs(seed=0, count=60):
 
 
 def k_means(points, centers, most=50):
-    """Centers that no longer move, whose each point is, and after how many rounds."""
+    """Run k-means until the centers no longer move: the centers, the index of the nearest center of each point, and the number of iterations."""
     centers = centers.copy()
     for rounds in range(most):
         distances = np.linalg.norm(points[:, None, :] - centers[None, :, :], axis=2)
@@ -32,7 +32,7 @@ def k_means(points, centers, most=50):
 
 
 def log_density(points, mean, covariance):
-    """Of a Gaussian of two dimensions."""
+    """Log density of a two-dimensional Gaussian at each point."""
     a, b, c, d = covariance[0, 0], covariance[0, 1], covariance[1, 0], covariance[1, 1]
     det = a * d - b * c
     inverse = np.array([[d, -b], [-c, a]]) / det
@@ -41,7 +41,7 @@ def log_density(points, mean, covariance):
 
 
 def fit_mixture(points, means, tolerance=1e-8, most=100):
-    """Expectation and maximisation until the likelihood stands still."""
+    """Fit a Gaussian mixture by EM until the likelihood converges: the parameters, the likelihood of each iteration, the last iteration."""
     count, size = means.shape
     means = means.copy()
     covariances = np.stack([np.eye(size)] * count)
@@ -73,7 +73,7 @@ def network(seed=1, hidden=8):
 
 
 def train(params, points, labels, epochs, batch, rate, decay=0.99):
-    """Gradient descent with momentum, the gradients by hand; ``params`` are changed in place. The loss of each epoch."""
+    """Train by gradient descent with momentum and gradients derived by hand; update ``params`` in place. Return the loss of each epoch."""
     velocity = {name: np.zeros_like(value) for name, value in params.items()}
     losses = np.zeros(epochs)
     for epoch in range(epochs):
@@ -97,7 +97,7 @@ def train(params, points, labels, epochs, batch, rate, decay=0.99):
 
 
 def calls():
-    """What each of the functions is called with."""
+    """Return each function with the arguments of its example call."""
     points, labels = blobs()
     order = np.random.default_rng(2).permutation(len(points))
     starts = points[[0, 1, 2]]

@@ -1,7 +1,7 @@
-"""A GPT-2-shaped language model in plain NumPy: twelve layers, parameters in dicts, a configuration, and a loop that writes text.
+"""A language model of the shape of GPT-2 in plain NumPy: twelve layers, parameters in dicts, a configuration, and a loop that generates text.
 
-The weights are random, so what it writes means nothing; how it is written is how one writes such a model to read it.
-Nothing in here knows of hovis until ``main``.
+The weights are random, so the generated text is meaningless; the code is written as one writes such a model to be read.
+Only ``main`` uses hovis.
 
     python examples/gpt.py
 """
@@ -75,7 +75,7 @@ def layer(x, norm_1, attention, norm_2, mlp_weights, n_head):
 
 
 def gpt(ids, params, config):
-    """The scores of each next token, for each place."""
+    """Return the scores (logits) of the next token at each position."""
     x = params["tokens"][ids] + params["places"][: len(ids)]
     for weights in params["layers"]:
         named = {("mlp_weights" if name == "mlp" else name): value for name, value in weights.items()}
@@ -84,7 +84,7 @@ def gpt(ids, params, config):
 
 
 def generate(ids, params, config, count):
-    """The prompt and ``count`` more tokens, each the likeliest; what comes after a place cannot be seen from there."""
+    """Return the prompt and ``count`` more tokens, each the most likely one; attention is causal, so later positions have no influence."""
     text = np.zeros(config["n_ctx"], dtype=np.int64)
     length = len(ids)
     text[:length] = ids
@@ -96,7 +96,7 @@ def generate(ids, params, config, count):
 
 
 def calls():
-    """What each of the functions is called with."""
+    """Return each function with the arguments of its example call."""
     params, prompt = parameters(CONFIG), np.array([5, 17, 42, 8])
     return [(gpt, (prompt, params, CONFIG)), (generate, (prompt, params, CONFIG, 12))]
 

@@ -1,7 +1,7 @@
-"""Three models that learn: logistic regression, a recurrent network with gates, a small transformer.
+"""Three models that are trained: logistic regression, a gated recurrent network, a small transformer.
 
-Each is a loss in plain NumPy, and beside it the gradient as one derives it by hand. ``descend`` is given either the one,
-by ``hovis.value_and_grad(loss)``, or the other; the losses on the way are the same.
+Each is a loss in plain NumPy, together with its gradient derived by hand. ``descend`` takes either the gradient computed
+by ``hovis.value_and_grad(loss)`` or the one derived by hand; the losses of all steps are the same.
 
     python examples/learning.py
 """
@@ -11,7 +11,7 @@ import hovis
 
 
 def descend(slopes, params, data, steps, rate):
-    """Gradient descent with momentum: the parameters in the end, and the loss before each step."""
+    """Run gradient descent with momentum: the final parameters, and the loss before each step."""
     losses = np.zeros(steps)
     speed = {name: np.zeros_like(value) for name, value in params.items()}
     for step in range(steps):
@@ -25,7 +25,7 @@ def descend(slopes, params, data, steps, rate):
 
 
 def logistic(params, x, y):
-    """Of the labels 1.0 and -1.0, with a penalty for large weights."""
+    """Loss of logistic regression with the labels 1.0 and -1.0 and an L2 penalty on the weights."""
     scores = x @ params["w"] + params["b"]
     return np.mean(np.log1p(np.exp(-y * scores))) + 0.01 * np.sum(params["w"] ** 2)
 
@@ -52,7 +52,7 @@ def sigmoid(x):
 
 
 def gru(params, xs, targets):
-    """The running product of signs, told at each time by a network with a gate that keeps and one that forgets."""
+    """Loss of a gated recurrent unit (GRU), with an update and a reset gate, that predicts the running product of signs at each time step."""
     state = np.zeros((xs.shape[1], params["u_keep"].shape[0]))
     total = 0.0
     for t in range(xs.shape[0]):
@@ -125,7 +125,7 @@ def normalize(x):
 
 
 def parts(x, heads=HEADS):
-    """(batch, length, width) by heads."""
+    """Split an array of shape (batch, length, width) into attention heads."""
     batch, length, width = x.shape
     return np.swapaxes(x.reshape(batch, length, heads, width // heads), 1, 2)
 
@@ -136,7 +136,7 @@ def joined(x):
 
 
 def transformer(params, ids):
-    """How surprised one block of attention and one of two layers is by the next token, on the average."""
+    """Mean cross entropy of next-token prediction by a transformer block: attention and a two-layer perceptron."""
     seen, following = ids[:, :-1], ids[:, 1:]
     length, width = seen.shape[1], params["tokens"].shape[1]
     x = params["tokens"][seen] + params["places"][:length]
@@ -161,7 +161,7 @@ def normalize_back(x, g):
 
 
 def product_back(a, b, g):
-    """Of a @ b, where b is one matrix for all of a."""
+    """Cotangents of the operands of a @ b, where b is one matrix for the whole batch a, given the cotangent g of the product."""
     return g @ b.T, a.reshape(-1, a.shape[-1]).T @ g.reshape(-1, g.shape[-1])
 
 
@@ -221,7 +221,7 @@ def transformer_data(batch=8, length=9, width=8, words=7):
         "query": matrix(width, width), "key": matrix(width, width), "value": matrix(width, width), "out": matrix(width, width),
         "up": matrix(width, 2 * width), "down": matrix(2 * width, width),
     }  # fmt: skip
-    # each token is the sum of the two before it
+    # each token is the sum of the two before it, modulo the number of words
     ids = np.zeros((batch, length), dtype=np.int64)
     ids[:, :2] = rng.integers(0, words, (batch, 2))
     for t in range(2, length):
@@ -229,7 +229,7 @@ def transformer_data(batch=8, length=9, width=8, words=7):
     return params, (ids,)
 
 
-#: Of each model the loss, the gradient by hand, what it is trained on, for how many steps, and how fast.
+#: For each model: the loss, the gradient derived by hand, the training data, the number of steps, and the learning rate.
 MODELS = {
     "logistic regression": (logistic, logistic_by_hand, logistic_data, 40, 0.1),
     "recurrent network": (gru, gru_by_hand, gru_data, 60, 0.1),

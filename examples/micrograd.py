@@ -1,8 +1,8 @@
-"""A scalar autograd engine of small objects, trained through hovis: the objects dissolve, and one compiled step remains.
+"""A scalar autograd engine of small objects, specialized by hovis: the objects are scalar-replaced, and one compiled training step remains.
 
-The engine is the usual one: each number of the computation is a ``Value`` that knows the set of those it was made of and, as
-a closure, how to hand its gradient on to them. ``backward`` sorts them topologically, by recursion and a set of those that it
-has been to, and calls the closures from the end to the beginning. Nothing in here knows of hovis until ``main``.
+The engine is the usual one: each number of the computation is a ``Value`` with the set of its operands and a closure that
+propagates its gradient to them. ``backward`` sorts the values topologically, by recursion with a set of the values already
+visited, and calls the closures in reverse order. Only ``main`` uses hovis.
 
     python examples/micrograd.py
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 
 class Value:
-    """A number, its gradient, and what it was made of."""
+    """A number, its gradient, and the operands from which it was computed."""
 
     def __init__(self, data, made_of=()):
         self.data = data
@@ -71,7 +71,7 @@ class Value:
         return out
 
     def backward(self):
-        """The gradient of this value in all that it was made of."""
+        """Compute the gradients of this value with respect to all values from which it was computed."""
         order = []
         visited = set()
 
@@ -112,7 +112,7 @@ class Neuron:
 
 
 class Network:
-    """Layers of neurons, the last one straight; its weights are taken from a list of numbers, in order."""
+    """Layers of neurons, the last one linear; the weights are taken from the list `numbers`, in order."""
 
     def __init__(self, sizes, numbers):
         self.values = [Value(number) for number in numbers]
@@ -129,7 +129,7 @@ class Network:
 
 
 def step(numbers, xs, ys, rate):
-    """One step of gradient descent on all examples: the new numbers, and the loss before."""
+    """Do one step of gradient descent on all examples: the new numbers, and the loss before the step."""
     network = Network(SIZES, numbers)
     loss = sum([(network(x) - y) ** 2 for x, y in zip(xs, ys)]) * (1.0 / len(xs))
     loss.backward()

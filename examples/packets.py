@@ -1,10 +1,10 @@
-"""A parser of binary packets, driven by a description of the format: with that known, it is slices and shifts.
+"""A parser of binary packets, driven by a description of the format: with the format known, only slices and shifts remain.
 
     python examples/packets.py
 """
 import hovis
 
-#: name, kind, and what the kind needs: bytes of a number, the field that tells a length, the fields of an item.
+#: Name, kind, and the parameter of the kind: the size of a number in bytes, the field that holds a length, the fields of an item.
 SENSOR = (
     ("magic", "bytes", 2),
     ("version", "uint", 1),
@@ -18,7 +18,7 @@ SENSOR = (
 
 
 class Truncated(ValueError):
-    """The packet ends before its format does."""
+    """The packet is shorter than its format requires."""
 
 
 def take(data, at, count):
@@ -29,7 +29,7 @@ def take(data, at, count):
 
 
 def parse(fields, data, at=0):
-    """The record that begins at an offset of data, and where it ends."""
+    """Parse the record at offset `at` of `data`; return the record and its end."""
     record = {}
     for name, kind, how in fields:
         if kind == "uint":

@@ -1,4 +1,4 @@
-"""A query plan over rows, run by operators that pull rows from each other: with the plan known, it is the loops of the query.
+"""A query plan, run by operators that pull rows from each other: with the plan known, only the loops of the query remain.
 
     python examples/plan.py
 """
@@ -38,7 +38,7 @@ FUNCTIONS = {
 
 
 def value_of(expression, row):
-    """The value of an expression for a row, which is a dict."""
+    """Evaluate an expression for a row, which is a dict."""
     match expression:
         case Column(name):
             return row[name]
@@ -87,7 +87,7 @@ class Project:
 
 @dataclass(frozen=True)
 class Join:
-    """A hash join with a table, which is kept by its key."""
+    """A hash join with a table, which is indexed by its key."""
 
     source: object
     table: str
@@ -105,12 +105,12 @@ class Join:
 
 
 def first(kind, value):
-    """What is kept of the first row of a group."""
+    """Return the initial value of an aggregate, from the first row of a group."""
     return 1 if kind == "count" else value
 
 
 def update(kept, k, kind, value):
-    """One row more of a group."""
+    """Update aggregate k of a group with the value of another row."""
     match kind:
         case "count":
             kept[k] += 1
@@ -126,7 +126,7 @@ def update(kept, k, kind, value):
 
 @dataclass(frozen=True)
 class Group:
-    """One row for each key; aggregates are (name, kind, expression), the first of them counts."""
+    """Grouping with one output row for each key; aggregates are (name, kind, expression), and the first aggregate is the count."""
 
     source: object
     keys: tuple
@@ -172,7 +172,7 @@ class Limit:
 
 
 def query(plan, tables):
-    """All rows of a plan."""
+    """Return all rows of a plan."""
     return list(plan.rows(tables))
 
 
@@ -240,7 +240,7 @@ def by_hand(tables):
 
 
 def tables_of(size):
-    """Tables with so many orders, the same on each run."""
+    """Return example tables with the given number of orders, the same on each run."""
     customers = [{"id": k, "rank": k % 5, "country": ("NL", "DE", "FR", "BE")[k % 4]} for k in range(size // 10 + 3)]
     orders = [{"customer": k * 7 % (size // 8 + 3), "year": 2020 + k % 7, "price": k * 31 % 97 / 4, "number": k % 5} for k in range(size)]
     return {"customers": customers, "orders": orders}

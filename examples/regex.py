@@ -1,4 +1,4 @@
-"""A backtracking matcher of regular expressions: with the pattern known, it is comparisons, loops and jumps.
+"""A backtracking matcher of regular expressions: with the pattern known, only comparisons, loops and jumps remain.
 
     python examples/regex.py
 """
@@ -13,7 +13,7 @@ REPEATS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
 class Parser:
-    """A pattern as nested tuples: ("char", c), ("any",), ("set", negated, ranges), ("start",), ("end",), ("group", number, node),
+    """Parses a pattern into nested tuples: ("char", c), ("any",), ("set", negated, ranges), ("start",), ("end",), ("group", number, node),
     ("repeat", least, most, greedy, node), ("all", nodes) and ("either", nodes)."""
 
     def __init__(self, pattern):
@@ -100,7 +100,7 @@ SINGLE = ("char", "any", "set")
 
 
 def fits(node, c):
-    """Does a single character fit?"""
+    """Does a node that matches one character match c?"""
     match node:
         case ("char", wanted):
             return c == wanted
@@ -111,7 +111,7 @@ def fits(node, c):
 
 
 def match(node, text, at, groups, go_on):
-    """Try all ways in which node matches at an offset, until go_on, called with where it ends and the groups, gives something."""
+    """Try all matches of node at an offset; call the continuation go_on with the end and the groups of each until it returns a result."""
     match node:
         case ("start",):
             return go_on(at, groups) if at == 0 else None
@@ -142,7 +142,7 @@ def match_all(nodes, text, at, groups, go_on):
 
 
 def repeat_single(node, least, most, greedy, text, at, groups, go_on):
-    """Of single characters: from the longest to the shortest, or the other way round."""
+    """Match a repetition of a single-character node: the longest match first if greedy, else the shortest first."""
     last = len(text) if most is None else min(len(text), at + most)
     end, enough = at, at + least
     if greedy:
@@ -165,11 +165,11 @@ def repeat_single(node, least, most, greedy, text, at, groups, go_on):
 
 
 def repeat(node, least, most, greedy, text, at, groups, go_on):
-    """Of anything: once more and then on, or on at once."""
+    """Match a repetition of any node: try another repetition and then the continuation, or the continuation first if not greedy."""
 
     def more(end, held):
         if end == at and least == 0:
-            return None  # an empty round leads nowhere
+            return None  # an empty repetition makes no progress
         return repeat(node, max(least - 1, 0), None if most is None else most - 1, greedy, text, end, held, go_on)
 
     if least > 0:
@@ -184,7 +184,7 @@ def repeat(node, least, most, greedy, text, at, groups, go_on):
 
 
 def search(parsed, text):
-    """Where the first match begins and ends, and its groups; None if there is none."""
+    """Return the start and end of the first match, and its groups, or None if there is no match."""
     node, count = parsed
     for start in range(len(text) + 1):
         found = match(node, text, start, (None,) * count, lambda end, groups: (end, groups))
@@ -209,7 +209,7 @@ TEXTS = [
 
 
 def by_hand(text):
-    """The same pattern, written as an expert would: a loop for each repetition, and where a way fails the next one."""
+    """The same pattern, written as an expert would: a loop for each repetition, and on failure the next alternative."""
     n = len(text)
     for start in range(n):
         c = text[start]
@@ -232,7 +232,7 @@ def by_hand(text):
 
 
 def _from_query(text, at, n):
-    """Where the query, the text, the status and the time end: with a query, if there is one, or without."""
+    """Match the rest, with a query if possible: the span of the query or None, the end of the text, the spans of status and time; else None."""
     if at < n and text[at] == "?":
         end = at + 1
         while True:

@@ -1,4 +1,4 @@
-"""A validator of JSON documents, driven by a schema: with the schema known, it is the tests that the schema asks for.
+"""A validator of JSON documents, driven by a schema: with the schema known, only the tests that the schema requires remain.
 
     python examples/schema.py
 """
@@ -28,7 +28,7 @@ SCHEMA = {
 
 
 def is_a(value, kind):
-    """Is value of a JSON type?  (True is no number, 1.0 is an integer.)"""
+    """Is value of a JSON type?  (True is not a number, 1.0 is an integer.)"""
     if kind == "object":
         return isinstance(value, dict)
     if kind == "array":
@@ -52,7 +52,7 @@ def resolve(reference, root):
 
 
 def validate(schema, root, value, path, errors):
-    """Append to errors what is wrong with value: texts that begin with its path."""
+    """Append the violations by value to errors, as messages that begin with the path of the value."""
     for keyword, rule in schema.items():
         check = KEYWORDS.get(keyword)
         if check is not None:
@@ -147,7 +147,7 @@ KEYWORDS = {
 
 
 def errors_of(schema, value):
-    """All that is wrong with a document."""
+    """Return all violations of a schema by a document."""
     errors = []
     validate(schema, schema, value, "$", errors)
     return errors

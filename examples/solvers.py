@@ -1,10 +1,10 @@
-"""Numerical methods in plain Python and NumPy: an ODE solver that chooses its steps, conjugate gradients, the distance of two words.
+"""Numerical methods in plain Python and NumPy: an ODE solver with step size control, conjugate gradients, the edit distance of two words.
 
     python examples/solvers.py
 """
 import numpy as np
 
-#: The coefficients of Dormand and Prince: stages, the solution of fifth order, and its difference from that of fourth.
+#: The coefficients of Dormand and Prince: the stages, the fifth-order solution, and its difference from the fourth-order solution.
 STAGES = [
     [],
     [1 / 5],
@@ -18,13 +18,13 @@ ERROR = [71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 
 
 
 def orbit(t, y):
-    """Two bodies: the acceleration points to the center."""
+    """The derivative in the two-body problem: the acceleration points to the center."""
     x, v = y[:2], y[2:]
     return np.concatenate([v, -x / np.sum(x * x) ** 1.5])
 
 
 def solve(f, y, start, end, tolerance, most=10000):
-    """y at the end, and how many steps were taken and refused."""
+    """Integrate an ODE: y at the end, and the numbers of accepted and rejected steps."""
     t, h = start, 0.1 * (end - start)
     taken = refused = 0
     first = f(t, y)
@@ -49,12 +49,12 @@ def solve(f, y, start, end, tolerance, most=10000):
 
 
 def laplace(n):
-    """The matrix of a row of springs."""
+    """Return the one-dimensional Laplace matrix, as of a chain of springs."""
     return 2.0 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
 
 
 def conjugate_gradient(A, b, tolerance=1e-10, most=1000):
-    """The solution of A x = b for a positive definite A, how far it is off, and the number of rounds."""
+    """Solve A x = b for a positive definite A: the solution, the norm of the residual, and the number of iterations."""
     x = np.zeros_like(b)
     r = b - A @ x
     p = r.copy()
@@ -77,7 +77,7 @@ def letters(word):
 
 
 def edit_distance(a, b):
-    """How many letters to insert, to remove or to replace."""
+    """Return the Levenshtein distance: the number of letters to insert, delete or replace."""
     above = np.arange(len(b) + 1)
     row = np.zeros_like(above)
     for i in range(len(a)):

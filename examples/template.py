@@ -1,4 +1,4 @@
-"""A template engine with loops, conditions, filters and inheritance: with the templates known, it is the joining of text.
+"""A template engine with loops, conditions, filters and inheritance: with the templates known, only string concatenation remains.
 
     python examples/template.py
 """
@@ -19,8 +19,8 @@ _TOKEN = re.compile(r"({{.*?}}|{%.*?%})")
 
 
 def parse(text):
-    """The template as nested tuples: ("text", t), ("show", path, filters), ("for", name, path, body), ("if", path, then, other),
-    ("block", name, body) and, for the whole, ("extends", parent)."""
+    """Parse a template into nested tuples: ("text", t), ("show", path, filters), ("for", name, path, body), ("if", path, then, other),
+    ("block", name, body) and, for the whole template, ("extends", parent)."""
     tokens = [token for token in _TOKEN.split(text) if token]
     body, rest, _ = _body(tokens, 0, ())
     assert rest == len(tokens), "an end without a beginning"
@@ -107,7 +107,7 @@ def render_body(body, scope, blocks, out):
 
 
 def render(templates, name, values):
-    """The text of a template, a block of the most derived one where there are several."""
+    """Render a template; of several blocks of one name, take the one of the most derived template."""
     blocks = {}
     body = templates[name]
     while body and body[0][0] == "extends":

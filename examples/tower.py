@@ -1,6 +1,6 @@
 """An interpreter for an interpreter: a small Lisp in Python, a stack machine in that Lisp, and a program for the machine.
 
-With Lisp and machine code known, neither level is left: the residual is the program.
+With the Lisp program and the machine code known, both levels of interpretation are gone: the residual is the program.
 
     python examples/tower.py
 """
@@ -24,7 +24,7 @@ PRIMITIVES = {
 
 
 def read(text):
-    """The expressions of a text, as nested tuples of names, numbers and strings."""
+    """Parse a text into its expressions: nested tuples of names, numbers and strings."""
     stack = [[]]
     for word in text.replace("(", " ( ").replace(")", " ) ").split():
         if word == "(":
@@ -38,12 +38,12 @@ def read(text):
 
 
 def load(text):
-    """The functions of a Lisp program: name to parameters and body."""
+    """Load the functions of a Lisp program: a dict from names to parameters and body."""
     return {name: (parameters, body) for _, (name, *parameters), body in read(text)}
 
 
 def evaluate(expression, names, functions):
-    """What an expression gives; a call in the last place is a jump."""
+    """Evaluate an expression; a call in tail position is a jump."""
     while True:
         match expression:
             case int():
@@ -91,7 +91,7 @@ MACHINE = load("""
 
 
 def assemble(text):
-    """The words of a program; labels are places in it."""
+    """Assemble a program into a sequence of words; labels become positions in it."""
     words, labels = [], {}
     for word in text.split():
         if word.endswith(":"):
@@ -101,7 +101,7 @@ def assemble(text):
     return tuple(labels[word] if word in labels else int(word) if word.isdigit() else word for word in words)
 
 
-#: The sum of the squares up to a number, which lies on the stack.
+#: The sum of the squares up to the number on the stack.
 PROGRAM = assemble("""
     push 0
   loop:

@@ -1,7 +1,7 @@
 """A transformer block in plain NumPy whose layers, activation and norms come from a configuration.
 
-The configuration is read with dictionary lookups, string comparisons and loops over lists, as one writes it;
-nothing in here knows of hovis. With the configuration known, only array operations remain.
+The configuration is read with dictionary lookups, string comparisons and loops over lists, in the usual style;
+nothing here depends on hovis. With the configuration known, only array operations remain.
 
     python examples/transformer.py
 """

@@ -1,4 +1,4 @@
-"""A predictor that walks gradient-boosted trees: with the model known, it is nested comparisons and additions.
+"""A predictor that walks gradient-boosted trees: with the model known, only nested comparisons and additions remain.
 
     python examples/trees.py
 """
@@ -35,7 +35,7 @@ def goes_left(split, value):
 
 
 def predict(model, row):
-    """What the model says of a row: a list of numbers, None where one is missing."""
+    """Return the prediction for a row: a list of numbers, None for missing values."""
     total = model.base
     for tree in model.trees:
         node = tree

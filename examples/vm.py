@@ -1,4 +1,4 @@
-"""A stack machine with functions of its own: with the program known, guest loops are loops and guest calls are calls.
+"""A stack machine with functions: with the program known, guest loops become loops and guest calls become calls of the residual.
 
     python examples/vm.py
 """
@@ -22,7 +22,7 @@ class Op(Enum):
 
 
 def assemble(text):
-    """The functions of a program: their names, each with its instructions as (op, argument)."""
+    """Assemble a program: a dict from function names to instructions (op, argument)."""
     functions, code, labels = {}, [], {}
     for line in text.strip().splitlines():
         words = line.split()
@@ -45,7 +45,7 @@ def _instruction(words, labels):
 
 
 def run(program, name, arguments):
-    """Call a function of the program: its arguments are on the stack, the topmost last."""
+    """Call a function of the program; the arguments are the initial stack, the topmost last."""
     code = program[name]
     stack, names = list(arguments), {}
     pc = 0

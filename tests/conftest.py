@@ -1,4 +1,4 @@
-"""What all tests share: `--bless` for the golden texts, and how long hypothesis searches."""
+"""Configuration of all tests: the options `--quick` and `--bless`, the profiles of hypothesis, and the tests that run on only one Python version."""
 import os
 import sys
 import zlib
@@ -10,11 +10,11 @@ import pytest
 import hovis  # noqa: F401
 
 os.environ.setdefault("HOVIS_VERIFY", "1")      # the verifier runs after every pass
-os.environ.setdefault("HOVIS_TRACE_SECONDS", "1000")    # what is compiled does not depend on the machine
-os.environ.setdefault("HOVIS_DEBUG", "1")       # a failure of hovis itself is raised, it does not leave the call to Python
+os.environ.setdefault("HOVIS_TRACE_SECONDS", "1000")    # so that the speed of the machine has no influence on what is compiled
+os.environ.setdefault("HOVIS_DEBUG", "1")       # an internal error of hovis is raised instead of falling back to Python
 
-# The same examples on every run, and a failure is told as it was found: making it small may take minutes, which the profile
-# `fuzz` has (HYPOTHESIS_PROFILE=fuzz pytest ... on the test that failed).
+# The profile `ci` uses the same examples on every run and reports a failure without shrinking it. Shrinking may take minutes; the
+# profile `fuzz` does it (HYPOTHESIS_PROFILE=fuzz pytest ... on the test that failed).
 hypothesis.settings.register_profile(
     "ci", derandomize=True, database=None, deadline=None, max_examples=int(os.environ.get("HOVIS_EXAMPLES", "60")), print_blob=False,
     suppress_health_check=list(hypothesis.HealthCheck), phases=(hypothesis.Phase.explicit, hypothesis.Phase.generate),
@@ -26,14 +26,14 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
-sys.modules["hovis.front.jit"].CONTESTED = False  # tests want to see residuals, also where the function itself is quicker
+sys.modules["hovis.front.jit"].CONTESTED = False  # tests need the residual, also where the original function is faster
 
 try:
     from hovis_xla.abi import errstate
 except ImportError:
-    pass  # there is no jaxlib
+    pass  # jaxlib is not installed
 else:
-    errstate.MINDED = ()  # pytest makes errors of warnings, for which calls would be Python's: tests are of compiled code
+    errstate.MINDED = ()  # pytest turns warnings into errors, and calls would fall back to Python: tests need compiled code
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,21 +47,21 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 TESTS = Path(__file__).parent
-#: Differential tests that run on every Python in any case.
+#: Differential tests that always run on every Python version.
 EVERYWHERE = ("differential/random/test_regressions", "differential/random/test_review", "differential/random/test_breaking", "differential/random/test_differential",
               "differential/environment/test_environment", "differential/harness/test_compare")
-#: Tests of compiled code and of derivatives, which are programs of their own, made of what is traced: what Python's version changes is
-#: tested where it is; tests of text, of rows of tables, and of whole programs that are run in processes of their own.
+#: Tests that run on one Python version each. Compiled code and derivatives are built from traces, and differences between Python versions are
+#: covered by the tests of tracing. The other tests are about texts, rows of tables, and whole programs that are run in their own processes.
 ONCE = (
     "cpython/", "lattice/test_rules", "transforms/", "unit/backend/test_builtin_names", "unit/backend/test_unwatched_loops", "unit/engine/test_library",
     "unit/engine/test_self_interpretation", "unit/front/test_cli_processes", "unit/front/test_function_arguments", "unit/front/test_house", "xla/",
 )
-#: Tests of the same kind in files of which others run everywhere.
+#: More tests of this kind, in files whose other tests run on every version.
 ONCE_BY_NAME = ("test_examples", "test_notebooks", "test_residual")
 
 
 def _is_once(item: pytest.Item) -> bool:
-    """Does a test run on one of the Pythons, drawn by its name, and not on all of them?"""
+    """Does a test run on only one Python version, which is chosen by the hash of its name?"""
     place = item.path.relative_to(TESTS).with_suffix("").as_posix()
     return place.startswith(ONCE) or getattr(item, "originalname", "") in ONCE_BY_NAME or (place.startswith("differential/") and place not in EVERYWHERE)
 
@@ -71,7 +71,7 @@ def _runs_here(item: pytest.Item) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A long test runs on one of the Pythons, drawn by its name; on each of them where its file is run alone, or with HOVIS_EXAMPLES set."""
+    """Run each long test on one Python version, chosen by its name; run it on every version in a run of few tests or with HOVIS_EXAMPLES set."""
     if "HOVIS_EXAMPLES" in os.environ or config.option.keyword or len(items) < 2000:
         return
     away = [item for item in items if not _runs_here(item) or (config.getoption("--quick") and zlib.crc32(item.name.encode()) % 4)]

@@ -1,6 +1,6 @@
-"""Kernels as an expert writes them in jax: what is static is static, loops are lax loops, updates are functional.
+"""The kernels as an expert writes them in jax: static arguments are declared, loops are loops of `lax`, updates are functional.
 
-Each gives what the NumPy kernel returns, followed by the arguments that it changes, in their order.
+Each returns the result of the NumPy kernel, followed by the arguments that the kernel changes, in their order.
 """
 from . import dynamic, graphs, layers, linear, loops, models, physics, signals, solvers, stencils
 from .core import VERSIONS

@@ -1,4 +1,4 @@
-"""The kernels of dynamic.py by hand."""
+"""The kernels of kernels/dynamic.py, written by hand in jax."""
 import jax.numpy as jnp
 from jax import lax
 

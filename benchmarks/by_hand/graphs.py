@@ -1,4 +1,4 @@
-"""The kernels of graphs.py by hand."""
+"""The kernels of kernels/graphs.py, written by hand in jax."""
 import jax
 import jax.numpy as jnp
 from jax import lax

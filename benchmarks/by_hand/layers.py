@@ -1,4 +1,4 @@
-"""The kernels of layers.py by hand."""
+"""The kernels of kernels/layers.py, written by hand in jax."""
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -44,7 +44,7 @@ def mlp(x, w1, b1, w2, b2, w3, b3):
 def attention(x, project, out, heads):
     length, width = x.shape
     q, k, v = (x @ project).reshape(length, 3, heads, width // heads).transpose(1, 2, 0, 3)
-    scores = (q @ k.transpose(0, 2, 1)).astype(jnp.float64) / np.sqrt(width // heads)  # in double precision from here on, as NumPy's
+    scores = (q @ k.transpose(0, 2, 1)).astype(jnp.float64) / np.sqrt(width // heads)  # in double precision from here on, as in NumPy
     scores = jnp.where(jnp.tri(length, dtype=bool), scores, -1e10)
     return (jax.nn.softmax(scores, axis=-1) @ v).transpose(1, 0, 2).reshape(length, width) @ out
 

@@ -1,4 +1,4 @@
-"""The kernels of linear.py by hand."""
+"""The kernels of kernels/linear.py, written by hand in jax."""
 import jax.numpy as jnp
 
 from .core import by_hand

@@ -1,4 +1,4 @@
-"""The kernels of loops.py by hand."""
+"""The kernels of kernels/loops.py, written by hand in jax."""
 import jax.numpy as jnp
 from jax import lax
 

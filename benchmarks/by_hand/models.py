@@ -1,4 +1,4 @@
-"""The kernels of models.py by hand."""
+"""The kernels of kernels/models.py, written by hand in jax."""
 from functools import partial
 
 import jax

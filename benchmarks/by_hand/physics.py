@@ -1,4 +1,4 @@
-"""The kernels of physics.py by hand."""
+"""The kernels of kernels/physics.py, written by hand in jax."""
 import jax
 import jax.numpy as jnp
 from jax import lax

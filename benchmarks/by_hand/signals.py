@@ -1,4 +1,4 @@
-"""The kernels of signals.py by hand."""
+"""The kernels of kernels/signals.py, written by hand in jax."""
 import jax.numpy as jnp
 from jax import lax
 
@@ -25,7 +25,7 @@ def deriche(alpha, img):
     b1, b2 = 2.0 ** (-alpha), -jnp.exp(-2.0 * alpha)
 
     def down(x):
-        """Both ways along the first axis."""
+        """Filter along the first axis in both directions."""
         zero = jnp.zeros(x.shape[1])
 
         def forward(carry, now):

@@ -1,4 +1,4 @@
-"""The kernels of solvers.py by hand."""
+"""The kernels of kernels/solvers.py, written by hand in jax."""
 import jax
 import jax.numpy as jnp
 from jax import lax

@@ -1,4 +1,4 @@
-"""The kernels of stencils.py by hand."""
+"""The kernels of kernels/stencils.py, written by hand in jax."""
 import jax.numpy as jnp
 from jax import lax
 
@@ -85,7 +85,7 @@ def adi(steps, N, u):
     a, b, d, e = -mul1 / 2.0, 1.0 + mul1, -mul2 / 2.0, 1.0 + mul2
 
     def sweep(u, a, b, d):
-        """Along the first axis of u, for each of its inner columns: the solution, its boundary 1."""
+        """Solve the tridiagonal system along the first axis of u for each inner column, with boundary value 1."""
         right = -d * u[1:-1, :-2] + (1.0 + 2.0 * d) * u[1:-1, 1:-1] - d * u[1:-1, 2:]
 
         def forward(carry, given):
@@ -120,7 +120,7 @@ def hdiff(in_field, out_field, coeff):
 
 
 def fluid(u, v, p, dt, dx, dy, rho, nu):
-    """The inner cells of both speeds, a step later."""
+    """Return the inner cells of both velocities after a time step."""
     def moved(w):
         return (
             w[1:-1, 1:-1]

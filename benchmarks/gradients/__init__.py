@@ -1,4 +1,4 @@
-"""Functions with a gradient, as a NumPy user writes them, and by hand in jax: benchmarks/grad.py measures what their gradients take."""
+"""Differentiable functions, as a NumPy user writes them and by hand in jax: benchmarks/grad.py measures the time of their gradients."""
 from . import loops, models, numbers
 from .core import PROGRAMS, Program
 

@@ -1,4 +1,4 @@
-"""Loops over arrays: in time, over layers of one kind, until something is small."""
+"""Loops over arrays: over time steps, over layers of one kind, until convergence."""
 import numpy as np
 
 from .core import program

@@ -1,4 +1,4 @@
-"""Without loops, or with such that are unrolled: what is trained."""
+"""Models that are trained, without loops or with loops that are unrolled."""
 import numpy as np
 
 from .core import program

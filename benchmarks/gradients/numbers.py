@@ -1,4 +1,4 @@
-"""Single numbers: Python floats, loops that end when something is small."""
+"""Scalar functions: Python floats, loops that end on convergence."""
 import math
 
 import numpy as np
@@ -14,7 +14,7 @@ def _newton():
     from jax import lax
 
     def root(a, most):
-        def step(x, _):  # reverse mode wants a number of rounds
+        def step(x, _):  # reverse mode requires a fixed number of iterations
             far = jnp.abs(x * x - a) > 1e-12
             return jnp.where(far, 0.5 * (x + a / jnp.where(far, x, 1.0)), x), None
 

@@ -1,10 +1,10 @@
-"""What a kernel is: a function as a NumPy user writes it, and arguments for it."""
+"""The definition of a kernel: a function as a NumPy user writes it, and arguments for it."""
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 
 class Kernel(NamedTuple):
-    """``initialize(rng, size)`` gives a tuple of arguments; ``small`` is a size for tests, ``big`` one for measuring."""
+    """``initialize(rng, size)`` returns a tuple of arguments; ``small`` is the size for tests, ``big`` the size for benchmarks."""
 
     fn: Callable[..., Any]
     initialize: Callable[..., tuple]
@@ -12,12 +12,12 @@ class Kernel(NamedTuple):
     big: int
 
 
-#: All of them, by the name of the function.
+#: All kernels, by the name of the function.
 KERNELS: dict[str, Kernel] = {}
 
 
 def kernel(initialize: Callable[..., tuple], small: int, big: int) -> Callable:
-    """Keep a function as a kernel; the function stays what it is."""
+    """Register the decorated function as a kernel; the function itself is unchanged."""
 
     def keep(fn: Callable) -> Callable:
         KERNELS[fn.__name__] = Kernel(fn, initialize, small, big)

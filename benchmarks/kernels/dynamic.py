@@ -1,4 +1,4 @@
-"""Tables that fill step by step: dynamic programming, and loops of plain arithmetic over elements."""
+"""Dynamic programming, where tables are filled step by step, and loops of scalar arithmetic over elements."""
 import numpy as np
 
 from .core import kernel
@@ -10,7 +10,7 @@ def bases(rng, n):
 
 @kernel(bases, 10, 80)
 def nussinov(N, seq):
-    """The most pairs that a folded strand can have."""
+    """The maximum number of base pairs of a folded strand (Nussinov)."""
     table = np.zeros((N, N), np.int32)
     for i in range(N - 1, -1, -1):
         for j in range(i + 1, N):
@@ -45,7 +45,7 @@ def edit_distance(a, b):
 
 @kernel(lambda rng, n: (rng.integers(0, 5, n), rng.integers(0, 5, n + 3), 2.0, -1.0, -0.5), 10, 120)
 def smith_waterman(a, b, match, mismatch, gap):
-    """The best local alignment: its score and where it ends."""
+    """The best local alignment (Smith-Waterman): its score and its end."""
     n, m = a.shape[0], b.shape[0]
     score = np.zeros((n + 1, m + 1))
     best, at = 0.0, (0, 0)
@@ -66,7 +66,7 @@ def hidden(rng, n):
 
 @kernel(hidden, 10, 200)
 def viterbi(observed, step, emit, start):
-    """The likeliest path of a hidden Markov model, and its logarithmic probability."""
+    """The most likely path of a hidden Markov model, and its log probability."""
     T, S = len(observed), len(start)
     score = np.zeros((T, S))
     back = np.zeros((T, S), dtype=np.int64)
@@ -89,7 +89,7 @@ def viterbi(observed, step, emit, start):
 
 @kernel(hidden, 10, 300)
 def viterbi_rows(observed, step, emit, start):
-    """The same, a row at a time."""
+    """The Viterbi algorithm with array operations on whole rows."""
     T, S = len(observed), len(start)
     score = start + emit[:, observed[0]]
     back = np.zeros((T, S), dtype=np.int64)
@@ -115,7 +115,7 @@ def knapsack(weights, values, capacity):
 
 @kernel(lambda rng, n: (rng.integers(1, 10, n), rng.integers(1, 50, n), 3 * n), 8, 200)
 def knapsack_rows(weights, values, capacity):
-    """An item at a time, all capacities at once: the slices have lengths that depend on data."""
+    """The knapsack problem, one item at a time and all capacities at once: the lengths of the slices depend on the data."""
     best = np.zeros(capacity + 1, dtype=np.int64)
     for w, v in zip(weights, values):
         best[w:] = np.maximum(best[w:], best[:-w] + v)
@@ -124,7 +124,7 @@ def knapsack_rows(weights, values, capacity):
 
 @kernel(lambda rng, n: (rng.normal(size=(n, n)),), 10, 400)
 def go_fast(a):
-    """A trace of hyperbolic tangents, added to all elements."""
+    """The sum of the hyperbolic tangents of the diagonal, added to all elements."""
     trace = 0.0
     for i in range(a.shape[0]):
         trace += np.tanh(a[i, i])
@@ -133,7 +133,7 @@ def go_fast(a):
 
 @kernel(lambda rng, n: (0x1021, rng.integers(0, 256, n).astype(np.uint8)), 20, 2000)
 def crc16(poly, data):
-    """Bit by bit."""
+    """The CRC-16 checksum, computed bit by bit."""
     crc = 0xFFFF
     for b in data:
         bits = 0xFF & b
@@ -171,7 +171,7 @@ def sieve(n):
 
 @kernel(lambda rng, n: (rng.normal(size=n), rng.normal(size=n)), 10, 150)
 def time_warp(x, y):
-    """The distance of two series under dynamic time warping."""
+    """The dynamic time warping distance of two series."""
     n, m = x.shape[0], y.shape[0]
     cost = np.full((n + 1, m + 1), np.inf)
     cost[0, 0] = 0.0

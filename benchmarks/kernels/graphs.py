@@ -1,4 +1,4 @@
-"""Graphs, sparse matrices, neighbours, clusters."""
+"""Graph algorithms, sparse matrices, nearest neighbours, clustering."""
 import numpy as np
 
 from .core import kernel
@@ -16,7 +16,7 @@ def floyd_warshall(path):
 
 @kernel(distances, 8, 120)
 def floyd_warshall_rows(path):
-    """Row by row, with broadcasting instead of an outer sum."""
+    """The Floyd-Warshall algorithm row by row, with broadcasting instead of an outer sum."""
     n = path.shape[0]
     for k in range(n):
         for i in range(n):
@@ -24,7 +24,7 @@ def floyd_warshall_rows(path):
 
 
 def sparse(rng, n):
-    """Rows, columns, values of a matrix in CSR, and a vector."""
+    """Row pointers, column indices and values of a CSR matrix, and a vector."""
     counts = rng.integers(0, 6, n)
     rows = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32)
     columns = rng.integers(0, n, counts.sum()).astype(np.uint32)
@@ -73,7 +73,7 @@ def pagerank(links, damping, tolerance):
 
 @kernel(lambda rng, n: (rng.normal(size=(n, 3)), rng.integers(0, 4, n), rng.normal(size=(n // 2, 3)), 5), 20, 300)
 def nearest_neighbours(points, labels, queries, k):
-    """The commonest label among the k nearest points."""
+    """The most frequent label among the k nearest points."""
     result = np.empty(queries.shape[0], dtype=labels.dtype)
     for q in range(queries.shape[0]):
         distance = np.sqrt(np.sum((points - queries[q]) ** 2, axis=1))
@@ -104,7 +104,7 @@ def transitive_closure(reach):
 
 @kernel(lambda rng, n: (rng.integers(1, 30, (n, n)) * (rng.random((n, n)) < 0.4), 0), 10, 120)
 def dijkstra(weights, source):
-    """On a dense matrix; 0 is no edge."""
+    """Dijkstra's algorithm on a dense matrix of weights; 0 means no edge."""
     n = weights.shape[0]
     distance = np.full(n, 10**9)
     done = np.zeros(n, dtype=bool)

@@ -1,4 +1,4 @@
-"""Layers of neural networks, in float32, images last by channels."""
+"""Layers of neural networks in float32; channels are the last axis of images."""
 import numpy as np
 
 from .core import kernel
@@ -18,7 +18,7 @@ def softmax_of(x):
 
 
 def conv2d(image, weights):
-    """Each place of the result is a window times all filters."""
+    """Convolution: each position of the result is a window times all filters."""
     size = weights.shape[0]
     count, height, width = image.shape[0], image.shape[1] - size + 1, image.shape[2] - size + 1
     out = np.empty((count, height, width, weights.shape[3]), dtype=np.float32)
@@ -86,7 +86,7 @@ def mlp(x, w1, b1, w2, b2, w3, b3):
 
 @kernel(lambda rng, n: (normal(rng, 2, n, n, 8), normal(rng, 1, 1, 8, 4), normal(rng, 3, 3, 4, 4), normal(rng, 1, 1, 4, 8)), 5, 20)
 def resnet_block(image, conv1, conv2, conv3):
-    """A bottleneck: narrow, convolve with padding, widen, add."""
+    """A bottleneck block: reduce the channels, convolve with padding, expand the channels, add the input."""
     padded = np.zeros((image.shape[0], image.shape[1] + 2, image.shape[2] + 2, conv1.shape[3]))
     padded[:, 1:-1, 1:-1, :] = conv2d(image, conv1)
     x = relu(batch_norm(padded))
@@ -97,7 +97,7 @@ def resnet_block(image, conv1, conv2, conv3):
 
 @kernel(lambda rng, n: (normal(rng, n, 16), normal(rng, 16, 48) * 0.3, normal(rng, 16, 16) * 0.3, 4), 6, 128)
 def attention(x, project, out, heads):
-    """Causal, several heads."""
+    """Causal multi-head attention."""
     length = x.shape[0]
     q, k, v = np.split(x @ project, 3, axis=-1)
     mask = (1 - np.tri(length, dtype=x.dtype)) * -1e10

@@ -100,6 +100,6 @@ def trmm(alpha, A, B):
 
 @kernel(lambda rng, n: (n, n + 1, n + 2, rng.normal(size=(n, n + 1, n + 2)), rng.normal(size=(n + 2, n + 2))), 6, 60)
 def doitgen(NR, NQ, NP, A, C4):
-    """A tensor times a matrix, plane by plane through a product of rank three."""
+    """A tensor times a matrix, plane by plane, each as a matrix product of rank-3 arrays."""
     for r in range(NR):
         A[r, :, :] = np.reshape(np.reshape(A[r], (NQ, 1, NP)) @ C4, (NQ, NP))

@@ -1,4 +1,4 @@
-"""Loops over single numbers, as one writes them where no array comes to mind."""
+"""Loops over scalars, as one writes them where array operations are no obvious choice."""
 import math
 
 import numpy as np
@@ -8,7 +8,7 @@ from .core import kernel
 
 @kernel(lambda rng, n: (n,), 20, 3000)
 def collatz(limit):
-    """The start below the limit with the longest chain."""
+    """The start below the limit with the longest Collatz chain."""
     best, longest = 1, 1
     for start in range(1, limit):
         n, length = start, 1
@@ -47,7 +47,7 @@ def newton_roots(n):
 
 @kernel(lambda rng, n: (1.0, 1.0, 1.0, n / 10.0, 1e-6), 5, 100)
 def lorenz_rk45(x, y, z, until, tolerance):
-    """Runge-Kutta-Fehlberg with step control."""
+    """The Lorenz system, solved by the Runge-Kutta-Fehlberg method with step size control."""
     t, h = 0.0, 0.01
     accepted = rejected = 0
 
@@ -114,7 +114,7 @@ def simpson(a, b, n):
 
 @kernel(lambda rng, n: (12345, n), 30, 20000)
 def estimate_pi(seed, n):
-    """A linear congruential generator and the quarter of a disc."""
+    """A Monte Carlo estimate of pi from a quarter disc, with a linear congruential generator."""
     state, inside = seed, 0
     for _ in range(n):
         state = (1103515245 * state + 12345) % 2147483648
@@ -128,7 +128,7 @@ def estimate_pi(seed, n):
 
 @kernel(lambda rng, n: (rng.integers(1, 40, n + 1),), 7, 40)
 def matrix_chain(dims):
-    """The fewest multiplications for a product of matrices."""
+    """The minimum number of multiplications for a product of matrices."""
     n = len(dims) - 1
     cost = np.zeros((n, n), dtype=np.int64)
     for length in range(2, n + 1):
@@ -159,7 +159,7 @@ def binary_searches(sorted_values, wanted):
 
 @kernel(lambda rng, n: (rng.normal(size=n),), 12, 2000)
 def quicksort(x):
-    """With a stack of its own."""
+    """Quicksort with an explicit stack instead of recursion."""
     stack = np.zeros((64, 2), dtype=np.int64)
     stack[0] = 0, len(x) - 1
     top = 1
@@ -191,7 +191,7 @@ def quicksort(x):
 
 
 def nested_program():
-    """Five loops within each other, each over nine."""
+    """A program of five nested loops, each with nine iterations, and its jump table."""
     program = "+++++++++[>" * 5 + "+++" + "<-]" * 5
     opened, jumps = [], [0] * len(program)
     for k, op in enumerate(program):
@@ -205,7 +205,7 @@ def nested_program():
 
 @kernel(lambda rng, n: (*nested_program(), np.zeros(40, dtype=np.int64), 100 * n), 5, 1000)
 def brainfuck(program, jumps, tape, fuel):
-    """An interpreter whose program is an array: nothing of it is known."""
+    """A Brainfuck interpreter whose program is an array, so no part of it is known."""
     at = pc = 0
     while pc < len(program) and fuel > 0:
         op = program[pc]

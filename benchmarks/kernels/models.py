@@ -1,4 +1,4 @@
-"""Models as one trains and runs them: parameters in dicts, gradients by hand."""
+"""Training and inference of models: parameters in dicts, gradients derived by hand."""
 import numpy as np
 
 from .core import kernel
@@ -32,7 +32,7 @@ def network(rng, n):
 
 @kernel(network, 8, 64)
 def train_network(params, X, Y, steps, rate):
-    """Two layers, cross entropy, the whole batch; the losses on the way."""
+    """Full-batch training of two layers with cross entropy; returns the loss of each step."""
     losses = np.zeros(steps)
     for step in range(steps):
         hidden = np.tanh(X @ params["w1"] + params["b1"])
@@ -57,7 +57,7 @@ def mixture(rng, n):
 
 @kernel(mixture, 12, 500)
 def fit_mixture(X, means, variances, weights, tolerance, most):
-    """Expectation and maximisation for two diagonal Gaussians, until the likelihood stands still."""
+    """Expectation maximisation for two diagonal Gaussians, until the likelihood converges."""
     last, rounds = -np.inf, 0
     while rounds < most:
         parts = []
@@ -130,7 +130,7 @@ def filtering(rng, n):
 
 @kernel(filtering, 20, 500)
 def kalman(measured, covariance, step, process, noise):
-    """Position and speed from noisy positions; the products are of two by two."""
+    """A Kalman filter for position and velocity from noisy positions; the matrices are two by two."""
     state = np.zeros(2)
     out = np.empty((len(measured), 2))
     for k in range(len(measured)):

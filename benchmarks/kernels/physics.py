@@ -32,7 +32,7 @@ def energies(pos, vel, mass, G):
 
 @kernel(bodies, 8, 60)
 def nbody(mass, pos, vel, N, steps, dt, softening, G):
-    """Leapfrog; the energies at each step."""
+    """N bodies by leapfrog integration; returns the energies at each step."""
     vel -= np.mean(mass * vel, axis=0) / np.mean(mass)
     acc = acceleration(pos, mass, G, softening)
     kinetic = np.ndarray(steps + 1, dtype=np.float64)
@@ -49,7 +49,7 @@ def nbody(mass, pos, vel, N, steps, dt, softening, G):
 
 @kernel(lambda rng, n: (-1.75, 0.25, -1.0, 1.0, n, n + 2, 30, 2.0), 10, 120)
 def mandelbrot1(xmin, xmax, ymin, ymax, xn, yn, most, horizon):
-    """All points in each round; what has escaped is masked."""
+    """The Mandelbrot set, all points in each iteration; escaped points are masked."""
     X = np.linspace(xmin, xmax, xn, dtype=np.float64)
     Y = np.linspace(ymin, ymax, yn, dtype=np.float64)
     C = X + Y[:, None] * 1j
@@ -65,7 +65,7 @@ def mandelbrot1(xmin, xmax, ymin, ymax, xn, yn, most, horizon):
 
 @kernel(lambda rng, n: (-1.75, 0.25, -1.0, 1.0, n, n + 2, 30, 2.0), 10, 120)
 def mandelbrot2(xmin, xmax, ymin, ymax, xn, yn, most, horizon):
-    """What has escaped is thrown away: the arrays shrink."""
+    """The Mandelbrot set; escaped points are removed, so the arrays shrink."""
     Xi, Yi = np.mgrid[0:xn, 0:yn]
     X = np.linspace(xmin, xmax, xn, dtype=np.float64)[Xi]
     Y = np.linspace(ymin, ymax, yn, dtype=np.float64)[Yi]
@@ -91,7 +91,7 @@ def mandelbrot2(xmin, xmax, ymin, ymax, xn, yn, most, horizon):
 
 @kernel(lambda rng, n: (n, n + 2, 40), 8, 100)
 def mandelbrot_points(width, height, most):
-    """A point at a time."""
+    """The Mandelbrot set, one point at a time."""
     counts = np.zeros((height, width), dtype=np.int64)
     for row in range(height):
         for column in range(width):
@@ -122,7 +122,7 @@ def azimuthal_integration(data, radius, npt):
 
 @kernel(lambda rng, n: tuple(rng.uniform(-1.5, 1.5, size=n) for _ in range(4)), 20, 20000)
 def arc_distance(theta_1, phi_1, theta_2, phi_2):
-    """Of pairs of points on the sphere."""
+    """Arc distance of pairs of points on the sphere."""
     temp = np.sin((theta_2 - theta_1) / 2) ** 2 + np.cos(theta_1) * np.cos(theta_2) * np.sin((phi_2 - phi_1) / 2) ** 2
     return 2 * np.arctan2(np.sqrt(temp), np.sqrt(1 - temp))
 
@@ -183,7 +183,7 @@ def scattering_self_energies(neigh, dH, G, D, Sigma):
 
 @kernel(lambda rng, n: (rng.uniform(size=(n, 3)), n, 1.0), 8, 60)
 def lennard_jones(pos, n, side):
-    """Forces and energy, pair by pair in a periodic box."""
+    """Lennard-Jones forces and energy, pair by pair in a periodic box."""
     force = np.zeros_like(pos)
     energy = 0.0
     for i in range(n - 1):
@@ -201,7 +201,7 @@ def lennard_jones(pos, n, side):
 
 @kernel(lambda rng, n: (np.where(rng.random((n, n)) < 0.5, -1, 1), rng.integers(0, n, (4 * n, 2)), rng.random(4 * n), 0.6), 8, 60)
 def ising(spins, places, chances, beta):
-    """Metropolis steps, the random numbers given."""
+    """Metropolis steps of the Ising model; the random numbers are arguments."""
     n, m = spins.shape
     flips = 0
     for k in range(len(chances)):
@@ -216,7 +216,7 @@ def ising(spins, places, chances, beta):
 
 @kernel(lambda rng, n: (100.0, 105.0, 0.03, 0.2, 1.0, n), 20, 400)
 def american_option(spot, strike, rate, volatility, years, steps):
-    """A binomial tree, from its leaves to its root."""
+    """An American option by a binomial tree, from its leaves to its root."""
     dt = years / steps
     up = np.exp(volatility * np.sqrt(dt))
     down = 1.0 / up

@@ -11,7 +11,7 @@ def complex_vector(rng, log):
 
 @kernel(complex_vector, 5, 12)
 def stockham_fft(K, x, y):
-    """Radix two; permuted by transposing instead of by reversing bits."""
+    """Radix-2 Stockham FFT; the permutation is a transposition instead of bit reversal."""
     n = 2**K
     i, j = np.mgrid[0:2, 0:2]
     dft = np.exp(-2j * np.pi * i * j / 2)
@@ -29,7 +29,7 @@ def stockham_fft(K, x, y):
 
 @kernel(complex_vector, 5, 12)
 def radix_two_fft(K, x, y):
-    """Bits reversed, then butterflies in place."""
+    """Radix-2 FFT: a permutation by bit reversal, then butterflies in place."""
     n = 1 << K
     for i in range(n):
         r = 0
@@ -50,7 +50,7 @@ def radix_two_fft(K, x, y):
 
 @kernel(lambda rng, n: (0.25, rng.normal(size=(n, n + 3))), 8, 150)
 def deriche(alpha, img):
-    """A recursive Gaussian-like filter along both axes, both ways."""
+    """The Deriche filter: a recursive, Gaussian-like filter along both axes in both directions."""
     k = (1.0 - np.exp(-alpha)) * (1.0 - np.exp(-alpha)) / (1.0 + alpha * np.exp(-alpha) - np.exp(2.0 * alpha))
     a1 = a5 = k
     a2 = a6 = k * np.exp(-alpha) * (alpha - 1.0)
@@ -84,7 +84,7 @@ def deriche(alpha, img):
 
 @kernel(lambda rng, n: (rng.normal(size=n), 10), 60, 20000)
 def histogram(x, bins):
-    """Counts in bins of one width, by hand."""
+    """A histogram with bins of equal width, in an explicit loop."""
     low, high = x.min(), x.max()
     counts = np.zeros(bins, dtype=np.int64)
     for v in x:
@@ -138,7 +138,7 @@ def exponential_mean(x, alpha):
 
 @kernel(lambda rng, n: (rng.normal(size=n), rng.normal(size=5)), 20, 2000)
 def fir(x, taps):
-    """A filter, a window at a time."""
+    """A FIR filter, one window at a time."""
     m = len(taps)
     y = np.zeros(len(x) - m + 1)
     for k in range(len(y)):
@@ -148,7 +148,7 @@ def fir(x, taps):
 
 @kernel(lambda rng, n: (rng.integers(0, 256, (n, n)).astype(np.uint8),), 10, 100)
 def equalize(image):
-    """Histogram equalisation of eight bits."""
+    """Histogram equalisation of an 8-bit image."""
     counts = np.bincount(image.ravel(), minlength=256)
     total = counts.cumsum()
     least = total[total > 0][0]

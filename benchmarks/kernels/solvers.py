@@ -1,4 +1,4 @@
-"""Factorisations, triangular solves, orthogonalisation, and what statistics makes of a matrix."""
+"""Factorisations, triangular solves, orthogonalisation, and statistics of a matrix."""
 import numpy as np
 
 from .core import kernel
@@ -11,7 +11,7 @@ def positive(rng, n):
 
 @kernel(lambda rng, n: (positive(rng, n),), 10, 150)
 def cholesky(A):
-    """L in the lower triangle of A, element by element."""
+    """Cholesky factorisation in the lower triangle of A, element by element."""
     A[0, 0] = np.sqrt(A[0, 0])
     for i in range(1, A.shape[0]):
         for j in range(i):
@@ -23,7 +23,7 @@ def cholesky(A):
 
 @kernel(lambda rng, n: (positive(rng, n),), 10, 300)
 def cholesky_columns(A):
-    """By columns: the rest of the matrix loses an outer product."""
+    """Cholesky factorisation by columns: an outer product is subtracted from the rest of the matrix."""
     n = A.shape[0]
     for k in range(n):
         A[k, k] = np.sqrt(A[k, k])
@@ -48,7 +48,7 @@ def lu(A):
 
 @kernel(lambda rng, n: (positive(rng, n), rng.normal(size=n)), 10, 120)
 def ludcmp(A, b):
-    """LU in place, then both triangular solves."""
+    """LU factorisation in place, then both triangular solves."""
     x = np.zeros_like(b)
     y = np.zeros_like(b)
     for i in range(A.shape[0]):
@@ -66,7 +66,7 @@ def ludcmp(A, b):
 
 @kernel(lambda rng, n: (0.5 / (1.0 + np.arange(n)) * rng.uniform(0.5, 1.0, n),), 12, 800)
 def durbin(r):
-    """The Yule-Walker equations of a Toeplitz matrix."""
+    """Durbin's solution of the Yule-Walker equations of a Toeplitz matrix."""
     y = np.empty_like(r)
     alpha = -r[0]
     beta = 1.0

@@ -1,4 +1,4 @@
-"""Grids that step in time, and the solvers along their lines."""
+"""Time steps on grids, and tridiagonal solvers along their lines."""
 import numpy as np
 
 from .core import kernel
@@ -37,7 +37,7 @@ def heat_3d(steps, A, B):
 
 @kernel(lambda rng, n: (4, n, rng.normal(size=(n, n))), 8, 60)
 def seidel_2d(steps, N, A):
-    """Sweeps that use what they have just stored."""
+    """Gauss-Seidel sweeps, which use the values just stored."""
     for _ in range(steps - 1):
         for i in range(1, N - 1):
             A[i, 1:-1] += A[i - 1, :-2] + A[i - 1, 1:-1] + A[i - 1, 2:] + A[i, 2:] + A[i + 1, :-2] + A[i + 1, 1:-1] + A[i + 1, 2:]
@@ -165,7 +165,7 @@ def vadv(utens, u_stage, wcon, u_pos, utens_stage, dtr_stage):
 
 
 def right_side(b, rho, dt, u, v, dx, dy):
-    """Of the pressure's Poisson equation."""
+    """The right-hand side of the Poisson equation of the pressure."""
     b[1:-1, 1:-1] = rho * (
         1 / dt * ((u[1:-1, 2:] - u[1:-1, 0:-2]) / (2 * dx) + (v[2:, 1:-1] - v[0:-2, 1:-1]) / (2 * dy))
         - ((u[1:-1, 2:] - u[1:-1, 0:-2]) / (2 * dx)) ** 2
@@ -192,7 +192,7 @@ def cavity(rng, n):
 
 @kernel(cavity, 8, 60)
 def cavity_flow(nx, ny, steps, rounds, dt, dx, dy, u, v, p, rho, nu):
-    """A lid slides over a box of fluid."""
+    """Cavity flow: a lid slides over a box of fluid."""
     b = np.zeros((ny, nx))
     for _ in range(steps):
         un, vn = u.copy(), v.copy()
@@ -227,7 +227,7 @@ def channel(rng, n):
 
 
 def right_side_around(rho, dt, dx, dy, u, v):
-    """The same for a channel whose ends are joined."""
+    """The right-hand side of the Poisson equation for a channel that is periodic in x."""
     b = np.zeros_like(u)
     east, west = np.roll(u, -1, axis=1), np.roll(u, 1, axis=1)
     ve, vw = np.roll(v, -1, axis=1), np.roll(v, 1, axis=1)
@@ -259,7 +259,7 @@ def relax_channel(rounds, p, dx, dy, b):
 
 @kernel(channel, 8, 60)
 def channel_flow(rounds, dt, dx, dy, u, v, p, rho, nu, force):
-    """Until the flow is steady: the number of steps is not known."""
+    """Channel flow until it is steady: the number of steps is not known."""
     change = 1.0
     steps = 0
     while change > 0.02:

@@ -4,19 +4,19 @@
     python tests/cpython/run.py test_grammar test_dict -k copy   # tests whose id matches a pattern
     python tests/cpython/run.py --around inner --seconds 20 -j 2 --json out.json
 
-What goes around what:
+What `hovis.jit` is applied to:
 
     --around tests      each test method (setUp, tearDown and fixtures stay plain)
     --around helpers    the functions of the test modules themselves
     --around inner      each function that is defined inside another one, methods of local classes included
     --way jit           hovis.jit
-    --way specialize    hovis.specialize: of the bound test method, of functions without a word about their arguments
+    --way specialize    hovis.specialize: of the bound test method, or of functions with unknown arguments
 
-Each test is run in a process of its own, forked from one that has imported the module: twice plain, and once more.  Compared
-are the outcome (passed, failed, raised, skipped; of each subtest as well), the class and the message of exceptions, and what was
-printed, up to addresses.  A test whose two plain runs differ is left out and named.  Doctests (of test_generators,
-test_unpack_ex, test_descr and others) are text that is compiled line by line: there is no function to put anything
-around, and they are left out, and counted.
+Each test is run in a process of its own, forked from one that has imported the module: twice plain, and once with hovis.  Compared
+are the outcome (passed, failed, raised, skipped; of each subtest as well), the class and the message of exceptions, and the
+output, up to addresses.  A test whose two plain runs differ is left out and reported.  Doctests (of test_generators,
+test_unpack_ex, test_descr and others) are text that is compiled line by line: there is no function to which hovis could be
+applied, so they are left out and counted.
 
 Differences that the contract allows (docs/semantics.md) are listed in explained.txt beside this file, each with its reason.
 Exit status 1 where a test differs, crashes or takes too long and is not listed there.
@@ -39,13 +39,13 @@ MODULES = [f"test_{name}" for name in (
     "grammar scope patma generators unpack_ex exceptions raise with descr super property dataclasses enum functools itertools collections dict list set "
     "int float complex string fstring format builtin sort iter richcmp weakref coroutines asyncgen contextlib statistics fractions json copy pickle re "
     "typing").split()]
-#: What may become of a test, in the order of the summary.
+#: The possible states of a test, in the order of the summary.
 STATES = ("same", "explained", "different", "slow", "crashed", "unstable", "doctest")
 BAD = ("different", "slow", "crashed")
 
 
 def explained(around: str, path: pathlib.Path = HERE / "explained.txt") -> list[tuple[str, str]]:
-    """Read the patterns of test ids whose difference is within the contract, with the reasons; a line may be for one choice of --around alone."""
+    """Read the patterns of test ids whose difference is within the contract, with the reasons; a line may be for a single choice of --around."""
     lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     reason, found = "", []
     for line in lines:
@@ -59,7 +59,7 @@ def explained(around: str, path: pathlib.Path = HERE / "explained.txt") -> list[
 
 
 def rows(module: str, choices: argparse.Namespace) -> Iterator[dict]:
-    """Run the tests of one module in a worker; what becomes of each, as soon as it is known."""
+    """Run the tests of one module in a worker; yield the row of each test as soon as it is known."""
     environ = {**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "PYTHONFAULTHANDLER": ""}
     environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE.parents[1]), os.environ.get("PYTHONPATH")]))
     command = [sys.executable, str(HERE / "worker.py"), json.dumps({**vars(choices), "module": module})]
@@ -76,7 +76,7 @@ def rows(module: str, choices: argparse.Namespace) -> Iterator[dict]:
 
 
 def judged(row: dict, known: list[tuple[str, str]]) -> dict:
-    """Say of a row that differs whether that is explained."""
+    """Mark a row that differs as explained if its test id matches a known pattern."""
     if row["state"] in BAD:
         for pattern, reason in known:
             if fnmatch.fnmatchcase(row["id"], pattern):
@@ -85,7 +85,7 @@ def judged(row: dict, known: list[tuple[str, str]]) -> dict:
 
 
 def told(row: dict) -> str:
-    """Print one row: the test, and where it differs how."""
+    """Format one row: the test, and its differences."""
     text = f"{row['state']:10} {row['id']}"
     if row["state"] in (*BAD, "unstable"):
         text += "".join(f"\n    {line}" for line in row.get("why", "").splitlines()[:12])
@@ -93,7 +93,7 @@ def told(row: dict) -> str:
 
 
 def summary(found: list[dict]) -> str:
-    """Make the table of a run: how many tests came to what, by module and in all, and the CPU time they took."""
+    """Make the table of a run: the number of tests in each state, by module and in total, and their CPU time."""
     counts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     times: dict[str, list[float]] = collections.defaultdict(lambda: [0.0, 0.0])
     for row in found:
@@ -110,7 +110,7 @@ def summary(found: list[dict]) -> str:
 
 
 def arguments() -> argparse.ArgumentParser:
-    """Say what the command line takes."""
+    """Make the parser of the command line."""
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("modules", nargs="*", metavar="MODULE", help="modules of the test package (default: the forty of MODULES)")
     ask.add_argument("-k", default="", metavar="PATTERN", help="only tests whose id the regular expression is found in")
@@ -129,7 +129,7 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def main() -> int:
-    """Run what the command line asks for; the exit status."""
+    """Run the tests that the command line selects; return the exit status."""
     choices = arguments().parse_args()
     missing = subprocess.run([sys.executable, "-c", "import test.support"], capture_output=True, check=False).returncode
     if missing:

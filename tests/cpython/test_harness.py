@@ -1,4 +1,4 @@
-"""The harness for CPython's own tests: what it says of tests that do all that tests may do, and a few of CPython's."""
+"""Tests of the harness for CPython's tests: its reports for tests with all kinds of outcomes, and a few of CPython's tests."""
 import json
 import os
 import subprocess

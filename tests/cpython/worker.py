@@ -29,16 +29,16 @@ from typing import Any
 
 import hovis
 
-#: What two runs may differ in: addresses, and how long it took.
+#: The texts in which two runs may differ: addresses.
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
-#: The name under which functions that are defined in a function find what goes around them.
+#: The builtin name of the decorator that is applied to functions defined in functions.
 AROUND = "__hovis_around__"
-#: Methods that a class statement takes for class methods or static ones where they are plain functions.
+#: Methods that a class statement converts to class methods or static methods if they are plain functions.
 PLAIN = ("__init_subclass__", "__class_getitem__", "__new__")
 
 
 class Recorder(unittest.TestResult):
-    """A result that keeps what became of a test and its subtests, as text that two processes can compare."""
+    """A test result that records the outcomes of a test and its subtests as text, which two processes can compare."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class Recorder(unittest.TestResult):
 
 
 def said(error: BaseException) -> str:
-    """Give the message of an exception."""
+    """Return the message of an exception."""
     try:
         return str(error)
     except Exception as another:
@@ -80,10 +80,10 @@ def said(error: BaseException) -> str:
 
 
 def subtest(test: Any) -> str:
-    """Name a subtest by its parameters."""
+    """Return the parameters of a subtest as its name."""
     describe, deepest = getattr(test, "_subDescription", None), sys.getrecursionlimit()
     try:
-        sys.setrecursionlimit(max(deepest, 10_000))     # the test may have set it to what it needs itself
+        sys.setrecursionlimit(max(deepest, 10_000))     # the test may have set a limit that suffices only for itself
         return ADDRESS.sub("0x", describe()) if describe else ""
     except Exception as error:
         return f"<its parameters raise {type(error).__name__}>"
@@ -92,18 +92,18 @@ def subtest(test: Any) -> str:
 
 
 class Around:
-    """What hovis is put around, and how; nothing at all while a test is run plain."""
+    """Applies hovis to functions, as the options say; does nothing while a test is run plain."""
 
     def __init__(self, choices: dict[str, Any]) -> None:
         self.where, self.way = choices["around"], choices["way"]
         self.options = {name: value for name, value in (("fuel", choices["fuel"]), ("seconds", choices["trace_seconds"])) if value is not None}
         self.active = False
         self.traces: list[Any] = []
-        #: held weakly, as tests ask whether functions have ended
+        #: weak references, since tests check whether functions are freed
         self.jitted: list[weakref.ref[Any]] = []
 
     def function(self, fn: Any) -> Any:
-        """Put it around a function."""
+        """Apply hovis to a function."""
         if not self.active or not isinstance(fn, types.FunctionType):
             return fn
         if self.way == "specialize":
@@ -117,7 +117,7 @@ class Around:
         return made
 
     def test(self, case: unittest.TestCase) -> None:
-        """Put it around what a test case runs."""
+        """Apply hovis to the test method of a test case, or to the helpers of its module."""
         owner, name = type(case), case._testMethodName
         plain = inspect.getattr_static(owner, name)
         if self.where == "helpers":
@@ -129,7 +129,7 @@ class Around:
                 setattr(owner, name, self.late(plain))
 
     def late(self, plain: types.FunctionType) -> types.FunctionType:
-        """Specialize the bound method when it is called: what setUp does is known then."""
+        """Specialize the bound method when it is called: the effects of setUp are known then."""
 
         def run(case: unittest.TestCase) -> Any:
             return self.specialized(types.MethodType(plain, case))()
@@ -143,13 +143,13 @@ class Around:
                 setattr(module, name, self.function(value))
 
     def left(self) -> tuple[int, int]:
-        """Count the traces that are one call of the original, and all of them (of functions that are there still)."""
+        """Count the traces that are one call of the original, and all traces (of functions that are still alive)."""
         found = self.traces + [trace for held in self.jitted if (made := held()) is not None for trace in made.traces]
         return sum(trace.fallback for trace in found), len(found)
 
 
 class Inner(ast.NodeTransformer):
-    """Decorates each function that is defined inside another one."""
+    """Adds the decorator to each function that is defined inside another one."""
 
     def __init__(self) -> None:
         self.depth = 0
@@ -166,7 +166,7 @@ class Inner(ast.NodeTransformer):
 
 
 class Decorating(importlib.machinery.SourceFileLoader):
-    """Loads a module with what goes around written into it."""
+    """Loads a module with the decorators inserted into its source."""
 
     def get_code(self, fullname: str) -> types.CodeType:
         path = self.get_filename(fullname)
@@ -175,7 +175,7 @@ class Decorating(importlib.machinery.SourceFileLoader):
 
 
 class Finder:
-    """Has the modules of a package, or one module, loaded by Decorating."""
+    """A finder whose modules, those of a package or a single one, are loaded by Decorating."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -195,7 +195,7 @@ def cases(suite: Any) -> list[Any]:
 
 
 def limit(choices: dict[str, Any]) -> None:
-    """Bound what this process may use."""
+    """Limit the memory, CPU time and recursion depth of this process."""
     size = int(choices["memory"] * 2**30)
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
     seconds = max(1, round(choices["seconds"]))
@@ -206,7 +206,7 @@ def limit(choices: dict[str, Any]) -> None:
 
 
 def child(case: Any, around: Around, choices: dict[str, Any], folder: pathlib.Path) -> None:
-    """Run one test in this process, and write down what became of it."""
+    """Run one test in this process, and write its outcome to `folder`."""
     os.setsid()
     out = os.open(folder / "output", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     null = os.open(os.devnull, os.O_RDONLY)
@@ -231,7 +231,7 @@ def child(case: Any, around: Around, choices: dict[str, Any], folder: pathlib.Pa
 
 
 def forked(case: Any, around: Around, choices: dict[str, Any], active: bool) -> dict[str, Any]:
-    """Run one test in a process of its own: what became of it."""
+    """Run one test in a process of its own; return its outcome."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="cpython-"))
     pid = os.fork()
     if not pid:
@@ -251,7 +251,7 @@ def forked(case: Any, around: Around, choices: dict[str, Any], active: bool) -> 
 
 
 def ended(pid: int, seconds: float) -> tuple[int, float, bool]:
-    """Wait for a process: its status, its CPU seconds, and whether it had to be killed."""
+    """Wait for a process; return its status, its CPU seconds, and whether it had to be killed."""
     until, pause, late = time.monotonic() + seconds, 0.001, False
     while True:
         found, status, usage = os.wait4(pid, os.WNOHANG)
@@ -263,12 +263,12 @@ def ended(pid: int, seconds: float) -> tuple[int, float, bool]:
         time.sleep(pause)
         pause = min(pause * 1.5, 0.05)
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)      # what the test has left behind
+        os.killpg(pid, signal.SIGKILL)      # child processes that the test has left behind
     return status, usage.ru_utime + usage.ru_stime, late
 
 
 def outcome(folder: pathlib.Path, status: int, seconds: float, late: bool) -> dict[str, Any]:
-    """Read what a process has left."""
+    """Read the outcome of a process from its folder."""
     text = (folder / "output").read_text(encoding="utf-8", errors="backslashreplace") if (folder / "output").exists() else ""
     made = {"output": ADDRESS.sub("0x", text).replace(str(folder), "FOLDER"), "seconds": round(seconds, 3), "left": 0, "traced": 0}
     if late or (os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL)):
@@ -284,7 +284,7 @@ def outcome(folder: pathlib.Path, status: int, seconds: float, late: bool) -> di
 
 
 def compared(case: Any, around: Around, choices: dict[str, Any]) -> dict[str, Any]:
-    """Run a test plain, twice, and with hovis: what is the difference."""
+    """Run a test twice plain and once with hovis; return the row with the differences."""
     row = {"id": case.id(), "module": choices["module"]}
     if isinstance(case, DocTestCase):
         return {**row, "state": "doctest"}
@@ -306,7 +306,7 @@ def seen(run: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def differing(a: dict[str, Any], b: dict[str, Any]) -> str:
-    """Tell the first things in which two runs differ."""
+    """Describe the first differences between two runs."""
     if a["state"] != b["state"]:
         return f"{a['state']} {a.get('what', '')}; {b['state']} {b.get('what', '')}"
     lines = []

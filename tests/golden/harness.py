@@ -1,4 +1,4 @@
-"""Golden texts: Python functions and, in comments under each, what hovis makes of them.
+"""Golden texts: Python functions and, in comments below each, the output of hovis for them.
 
     def double(x):
         return x + x
@@ -11,8 +11,8 @@
 
 `#: trace f(…)`, `#: passes f(…)` (after the default passes) and `#: return_type f(…)` name the function and its specs; the
 comment lines that follow are the text expected, the same on every Python. `#: run` gives unknown arguments, one
-parenthesis a call: the residual, `hovis.evaluate` and the original must agree on each. A text without a run is an
-error, unless nothing is unknown: then it is run once with nothing.
+parenthesised group for each call: the residual, `hovis.evaluate` and the original must agree on each. A text without a run is
+an error, unless no argument is unknown: then it is run once without arguments.
 """
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SPEC_NAMES = ("Int", "Float", "Bool", "Complex", "Str", "Bytes", "NoneType", "An
 @dataclass
 class Golden:
     path: Path
-    line: int                  # of the directive, counted from 0
+    line: int                  # line of the directive, counted from 0
     verb: str
     call: str                  # "pow(Int, const(3))"
     runs: list[str]            # ["(2)", "(x=-5)"]
@@ -79,7 +79,7 @@ def read(path: Path) -> list[Golden]:
 
 
 def _parentheses(text: str) -> list[str]:
-    """Top-level parenthesised groups: "(1, (2, 3)) (x=4)" -> ["(1, (2, 3))", "(x=4)"]; strings may not hold parentheses."""
+    """Split a text into its top-level parenthesised groups: "(1, (2, 3)) (x=4)" -> ["(1, (2, 3))", "(x=4)"]; strings may not hold parentheses."""
     groups, depth, start = [], 0, 0
     for i, c in enumerate(text):
         if c in "([{":
@@ -96,7 +96,7 @@ def _parentheses(text: str) -> list[str]:
 def bless(golden: Golden, text: str) -> None:
     lines = golden.path.read_text().splitlines()
     old = read(golden.path)
-    now = next(g for g in old if g.verb == golden.verb and g.call == golden.call and g.runs == golden.runs)   # lines above may have shifted
+    now = next(g for g in old if g.verb == golden.verb and g.call == golden.call and g.runs == golden.runs)   # the lines above may have changed their number
     lines[now.start:now.stop] = [f"# {line}".rstrip() for line in text.splitlines()]
     golden.path.write_text("\n".join(lines) + "\n")
 
@@ -117,12 +117,12 @@ def load(path: Path) -> ModuleType:
 
 @dataclass
 class Known:
-    """Stands for `const(v)`, so that the original's arguments and the specs come from one evaluation."""
+    """Stands for `const(v)`, so that the arguments of the original and the specs result from the same evaluation."""
     value: Any
 
 
 class Call:
-    """A function and its specs as a directive writes them, evaluated afresh: two of these share no object."""
+    """A function and its specs as written in a directive, evaluated again for each instance: two instances share no object."""
 
     def __init__(self, module: ModuleType, hovis: Any, text: str) -> None:
         names = {"np": np, **vars(module), **{n: getattr(hovis, n) for n in SPEC_NAMES if hasattr(hovis, n)}, "const": Known}
@@ -166,7 +166,7 @@ class Call:
 
 
 def _leaves(bound: inspect.BoundArguments) -> Iterator[tuple[str, Any, Any]]:
-    """Name, spec and kind of each parameter as the residual takes them: `*args` and `**kwargs` one by one."""
+    """Yield name, spec and kind of each parameter of the residual: the items of `*args` and `**kwargs` one by one."""
     for name, parameter in bound.signature.parameters.items():
         if name not in bound.arguments:
             if parameter.default is parameter.empty and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -190,10 +190,10 @@ def is_unknown(spec: Any) -> bool:
 
 
 def plain(spec: Any) -> Any:
-    """The value itself: what the original is called with."""
+    """Return the value of a known spec, with which the original is called."""
     if isinstance(spec, Known):
         return spec.value
-    return spec        # a container without unknown leaves is a known value, and this very object is what the trace was given
+    return spec        # a container without unknown leaves is a known value, and the trace was given this same object
 
 
 def arguments(module: ModuleType, run: str) -> tuple[tuple[Any, ...], dict[str, Any]]:

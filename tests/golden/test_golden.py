@@ -1,4 +1,4 @@
-"""Every golden text, read and run: harness.py says how they are written."""
+"""Check and run every golden text; harness.py describes their format."""
 from __future__ import annotations
 
 import difflib
@@ -50,7 +50,7 @@ def test_run(golden):
 
 @pytest.mark.parametrize("golden", [golden for golden in GOLDENS if golden.verb == "trace"], ids=lambda g: g.name)
 def test_passes_say_what_they_change(golden):
-    # the verifier looks at a Function again where a pass says that it has changed it
+    # the verifier checks a Function again only if the pass reports that it has changed it
     function = copy(call_of(golden).trace().function)
     for name, one in PASSES.items():
         before = shown(function)
@@ -59,7 +59,7 @@ def test_passes_say_what_they_change(golden):
 
 
 def shown(function):
-    """The texts of a Function and of those that it reaches, with what they have taken for granted."""
+    """Return the texts of a Function and of all Functions that it calls, with their guards."""
     return [(show(one, full=True), one.guards, one.type) for one in callees(function)]
 
 
@@ -71,13 +71,13 @@ WAYS = {
 
 
 def loaded(trace):
-    """The residual made from its text."""
+    """Load the residual from its text."""
     text = trace.text()
     return text.load()
 
 
 def outcome(golden, run, way):
-    """Everything is made anew for each way, so that none sees what another has mutated."""
+    """Observe one run in one way; all objects are created again for each way, so that no way sees the mutations of another."""
     call = call_of(golden)
     args, kwargs = harness.arguments(harness.load(golden.path), run)
     fn = way(call, lambda: trace_of(golden, call))

@@ -1,13 +1,13 @@
-"""Every pass by its name: a small Function, or a small module of StableHLO, before and after it.
+"""A golden text for every pass, by its name: a small Function, or a small module of StableHLO, before and after the pass.
 
     == numbering
-    fn twice(%1 :: Int) :: Int        what the pass is given, written by hand
+    fn twice(%1 :: Int) :: Int        the input of the pass, written by hand
     …
     --
-    fn twice(%1 :: Int) :: Int        what it makes of that: `pytest tests/golden/test_passes.py --bless` rewrites it
+    fn twice(%1 :: Int) :: Int        the output of the pass: `pytest tests/golden/test_passes.py --bless` rewrites it
     …
 
-Functions are run as well, before and after.
+Functions are also run, before and after the pass.
 """
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def check(path: Path, name: str, got: str, bless: bool) -> None:
 
 
 class Piece:
-    """A piece of a Function that is evaluated."""
+    """An outlined piece of a Function, which is evaluated."""
 
     __name__ = "piece"
     left = staticmethod(lambda: None)
@@ -79,14 +79,14 @@ class Piece:
 
 
 def outlined(function: Function) -> Function:
-    """Its loop is a piece."""
+    """Outline the loop of a Function as a piece."""
     made = copy(function)
     loop = {block for block in made.blocks[1:-1]}
     outline(made, made.blocks[1], loop, Piece, {})
     return made
 
 
-#: What runs a pass, by its name.
+#: The function that runs a pass, by the name of the pass.
 RUN = {
     **PASSES,
     **{stage.__name__: stage for stage in (*pipeline.SHAPING, *pipeline.IN_ROUNDS, *pipeline.LEADING)},
@@ -95,12 +95,12 @@ RUN = {
     "outline": outlined,
 }
 FUNCTIONS = FOLDER / "passes.txt"
-#: What takes arguments of another kind after it, or leaves exceptions to Python.
+#: Passes that are not run: their results take arguments of another kind, or leave exceptions to Python.
 NOT_RUN = {"bucketed", "scalarize_strided_stores", "prune_raising_paths"}
 
 
 def text_of(function: Function) -> str:
-    """Its text, and which of its handlers are compiled."""
+    """Return the text of a Function, with the handlers that are compiled."""
     caught = [f"# compiled: what block {k + 1} catches" for one in callees(function) for k, b in enumerate(one.blocks) if isinstance(b.terminator, Catching)]
     return "\n".join([show(function, full=True), *caught])
 
@@ -125,7 +125,7 @@ def test_functions(name, bless):
 
 
 def some(param: Param) -> list[object]:
-    """Values of its type."""
+    """Return some values of the type of a parameter."""
     if isinstance(param.type, Array):
         shape = [dim.value for dim in param.dims]
         return [np.arange(math.prod(shape), dtype=param.type.dtype).reshape(shape)]
@@ -133,7 +133,7 @@ def some(param: Param) -> list[object]:
 
 
 class Bounded(Interpreter):
-    """Runs a Function, for so many branches."""
+    """Runs a Function for a limited number of branches."""
 
     def __init__(self, function: Function) -> None:
         self.function, self.left = function, 200
@@ -153,7 +153,7 @@ SOME = {Type(int): [3, 1, 6, 0], Type(float): [2.5, 0.5, -1.0], Type(bool): [Tru
 # ------------------------------------------------------------------------------------------------- modules
 
 MODULES = FOLDER / "modules.txt"
-#: Bounds that a small module is beyond.
+#: Bounds, set low enough that a small module exceeds them.
 BOUNDS = {"split_chains": (chain_splitting, "DEEPEST", 4), "hoist_invariants": (licm, "MANY", 2)}
 
 
@@ -172,24 +172,24 @@ def test_modules(act, bless, monkeypatch):
         pipeline.rewrite(act, Module(module), *([True] if name == "assign_dot_layouts" else []))
         got = str(module).strip()
         assert got != str(ir.Module.parse(before)).strip(), "it is left as it was"
-        if not bless:  # each version of jaxlib has a way of its own to write it
+        if not bless:  # each version of jaxlib prints it differently
             golden = str(ir.Module.parse(after)).strip()
             got = after if got == golden else got
     check(MODULES, name, got, bless)
 
 
-# ------------------------------------------------------------------------------------------------- the runner
+# ------------------------------------------------------------------------------------------------- the pass runner
 
 
 def broken(function: Function) -> Function:
-    """A pass that makes a mistake."""
+    """A faulty pass: it adds a jump to the entry block without arguments."""
     made = copy(function)
     made.blocks[-1].terminator = Jump(Edge(made.blocks[0], ()))
     return made
 
 
 def broken_module(module):
-    """Another one."""
+    """A faulty pass over modules: it changes the type of a function."""
     module.ir.body.operations[0].attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([], []))
 
 

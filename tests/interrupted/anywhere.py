@@ -1,8 +1,8 @@
-"""Programs whose calls a handler of signals ends at random moments: run as a process of its own, `python -m tests.interrupted.anywhere [--suites FOLDER]`.
+"""Calls that a signal handler interrupts at random moments: run as a process of its own, `python -m tests.interrupted.anywhere [--suites FOLDER]`.
 
-An alarm raises while a jitted function is traced, compiled or run. What is left behind then (what was caught, printed and changed) has to be what
-CPython leaves where something is raised in front of one of its instructions: all of these outcomes are found by tracing the original, instruction by
-instruction. The next call has to be right.
+An alarm raises an exception while a jitted function is traced, compiled or run. The observable state afterwards (exceptions caught, output, mutations) must
+be one that CPython can leave if the exception is raised before one of its instructions: all of these outcomes are found by tracing the original,
+instruction by instruction. The next call must be right.
 """
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ import hovis
 from tests.differential.harness.compare import TookTooLong, observe
 from tests.differential.harness.drawing.corpus import samples
 
-#: Programs of more instructions than this are only held against how they end.
+#: Of programs with more instructions than this, only the ends of calls are compared.
 MOST = 1200
-#: Alarms while a first call is made, and while a residual runs.
+#: Numbers of alarms during first calls, and during calls of the residual.
 FIRST, LATER = 3, 12
-#: The longest that a program of the corpus may run by itself, in seconds.
+#: The maximum time of a program of the corpus under plain CPython, in seconds.
 LONGEST = 0.5
 
 
 class Alarm(BaseException):
-    """What the handler raises; not an Exception, so that few programs catch it."""
+    """The exception that the handler raises; not an Exception, so that few programs catch it."""
 
 
 def handler(signum: int, frame: Any) -> None:
@@ -50,7 +50,7 @@ class Case:
 
 
 def told(case: Case, call: Any) -> Any:
-    """What can be seen of a call, but for where the alarm was raised."""
+    """Return the observable outcome of a call, without the context in which the alarm was raised."""
     def run(*args: Any) -> Any:
         try:
             return call(*args)
@@ -90,7 +90,7 @@ def has_alarm(error: BaseException) -> bool:
 
 
 class Stepping:
-    """Raises in front of the instruction of this number; or counts them."""
+    """Raises an Alarm before the instruction with this number, and counts the instructions executed."""
 
     def __init__(self, number: int) -> None:
         self.left, self.seen = number, 0
@@ -119,7 +119,7 @@ class Stepping:
 
 
 def outcomes(case: Case, first: Any) -> list[Any] | None:
-    """All that CPython may leave; None where there are too many moments."""
+    """Return all outcomes that are possible in CPython, or None if there are too many instructions."""
     counting = Stepping(0)
     if told(case, counting(case.fn)) != first or not 0 < counting.seen <= MOST:
         return None
@@ -140,7 +140,7 @@ def raises_first(*args: Any) -> None:
 
 
 def nearly(found: Any, known: Any) -> bool:
-    """Is it the same but for text that was being printed?  C code looks for signals in the midst of `print`."""
+    """Are the outcomes equal except for missing output?  C code checks for signals in the middle of `print`."""
     rest = iter(known.stdout)
     return (found.value, found.arguments, found.warnings) == (known.value, known.arguments, known.warnings) and all(c in rest for c in found.stdout)
 
@@ -192,7 +192,7 @@ def check(case: Case, draw: random.Random, counts: collections.Counter[str]) -> 
 
 
 def right(case: Case, jitted: Any, first: Any, when: str) -> bool:
-    """Is the next call right?  What the program keeps of former ones may be what the alarm has left of it."""
+    """Is the next call right?  A difference counts only if the original still gives the first outcome: the alarm may have changed kept state."""
     found = told(case, jitted)
     if found != first and told(case, case.fn) == first:
         print(f"FAIL {case.name}, {when}: {found}\noriginally {first}", flush=True)

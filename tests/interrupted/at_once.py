@@ -1,7 +1,7 @@
-"""Drawn programs that several threads call at the same time, and that are forked meanwhile: run as a process of its own, `python -m tests.interrupted.at_once SEED COUNT`.
+"""Random programs that several threads call at once while the process forks: run as a process of its own, `python -m tests.interrupted.at_once SEED COUNT`.
 
-The first calls, calls with other types and further traces come together: another thread gives the module's functions and values anew, equal to what was
-there. Each call does what it does by itself, in the threads and in the children. A hang is told by the one who runs this.
+First calls, calls with other types and further traces coincide: another thread rebinds the module's functions and values to equal copies. Each call must
+have the same outcome as a call without concurrency, in the threads and in the child processes. The parent process detects a hang by a timeout.
 """
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HANGS = 120
 
 
 def told(fn: Any, arguments: list[Any]) -> Any:
-    """What a call gives, and makes of its arguments; what is printed is not told apart by threads."""
+    """Return the outcome of a call and the state of its arguments; output is left out, since it is not separated by threads."""
     picture = _Picture()
     try:
         value = "returned", _drain(fn(*arguments))
@@ -44,7 +44,7 @@ def told(fn: Any, arguments: list[Any]) -> Any:
 
 
 def again(value: Any) -> Any:
-    """Another object that is equal to this."""
+    """Return another object that is equal to `value`, or `value` itself for other types."""
     if isinstance(value, types.FunctionType):
         made = types.FunctionType(value.__code__, value.__globals__, value.__name__, value.__defaults__, value.__closure__)
         made.__kwdefaults__, made.__qualname__ = value.__kwdefaults__, value.__qualname__
@@ -56,7 +56,7 @@ def again(value: Any) -> Any:
 
 
 class Together:
-    """A program, and what calls of it give where nobody else is there."""
+    """A program, and the outcomes of its calls without concurrency."""
 
     def __init__(self, program: Program) -> None:
         self.program, self.module, self.errors = program, program.module(), []
@@ -88,7 +88,7 @@ class Together:
             self.errors.append(traceback.format_exc())
 
     def change(self, done: threading.Event) -> None:
-        # which object it is some programs ask
+        # names that a program tests for identity are left out
         names = [name for name in self.module if not name.startswith("__") and name != "f" and f" is {name}" not in self.program.source]
         while not done.is_set():
             for name in names:

@@ -1,7 +1,7 @@
-"""Loops that another thread, or a handler of signals, is to end: run as a process of its own, `python -m tests.interrupted.flags WAY...`.
+"""Loops that are ended by another thread or by a signal handler: run as a process of its own, `python -m tests.interrupted.flags WAY...`.
 
-Each loop hangs on something else: a global, an attribute, a closure's variable, an item, a container, an event, a call, several at once.
-A loop that does not end is told by the one who runs this, who waits for it only so long.
+Each loop depends on a different kind of state: a global, an attribute, a closure variable, an item, a container, an event, a call, several at once.
+The parent process detects a loop that does not end by a timeout.
 """
 import enum
 import itertools
@@ -298,7 +298,7 @@ def by_count(k):
             return i
 
 
-#: How variables of a function begin, the test of its loop, and what is done where it is to stop: by these alone does it look at STOP.
+#: The initial values of variables, the condition of the loop, and the statement that ends it: only this statement depends on STOP.
 VARIABLES = [
     ("done = False", "not done", "done = True"), ("go = True", "go", "go = False"), ("r = None", "r is None", "r = 7"), ("s = 'run'", "s == 'run'", "s = 'end'"),
     ("o = [False]", "not o[0]", "o[0] = True"), ("go = True", "go and k >= 0", "go = False"), ("d = False", "not d", "d = True if STOP else d"),
@@ -308,7 +308,7 @@ AROUND = ["if STOP:\n   {}", "try:\n   if STOP: {}\n  finally:\n   k += 1", "for
 
 
 def by_variables():
-    """Functions of all of these."""
+    """Make a function for each combination of VARIABLES and AROUND."""
     for k, (begin, test, stop) in enumerate(VARIABLES):
         for j, around in enumerate(AROUND):
             first, last = "a = 1 - a" if begin == "a = 0" else "k += 1", "\n  if done: break" if test == "True" else ""
@@ -322,7 +322,7 @@ def check():
         raise TimeoutError
 
 
-#: How variables of a function begin, the test of its loop, and what each round does: variables stay what they are until STOP or LATER changes.
+#: The initial values of variables, the condition of the loop, and the statement of each iteration: no value changes before STOP or LATER does.
 STEPS = [
     ("done = False", "not done", "done |= STOP"), ("n = 0", "n == 0", "n += STOP"), ("n = [0]", "not sum(n)", "n[0] += STOP"), ("n = 0", "not n", "n = max(n, STOP)"),
     ("s = ''", "not s", "s += 'x' * STOP"), ("s = ''", "not s", "s += f\"{LATER.get('x', '')}\""), ("n = 0", "n == 0", "n += len(LATER)"),
@@ -335,7 +335,7 @@ STEPS = [
 
 
 def by_steps():
-    """Functions of all of these."""
+    """Make a function for each of STEPS."""
     for k, (begin, test, step) in enumerate(STEPS):
         name = f"by_step_{k}"
         exec(f"def {name}(k):\n {begin}\n while {test}:\n  k += 1 + k % 3\n  {step}\n return k\n", globals())
@@ -343,7 +343,7 @@ def by_steps():
 
 
 def put(**values):
-    """The stop, and what makes it undone."""
+    """Set globals: the stop condition, or its reset."""
     globals().update(values)
 
 
@@ -395,11 +395,11 @@ def main(ways):
     for number, (fn, stop, again) in enumerate(CASES):
         for way in ways:
             if way == "specialize" and fn.__name__.startswith(("by_variable_5", "by_variable_8")):
-                continue    # it may end otherwise, and what specialize reads it relies upon
+                continue    # the loop may end otherwise, and specialize treats what it reads as constant
             again()
             residual = WAYS[way](fn)
             if way != "specialize":
-                residual._compile((0,), {})      # before somebody stops it
+                residual._compile((0,), {})      # before the loop is stopped
             print(way, fn.__name__, flush=True)
             if number % 2:
                 timer = threading.Timer(0.02, stop)
@@ -407,10 +407,10 @@ def main(ways):
             else:
                 signal.signal(signal.SIGVTALRM, lambda *_, stop=stop: stop())
                 signal.setitimer(signal.ITIMER_VIRTUAL, 0.02)
-            assert residual(0) >= 0              # as far as it has come
+            assert residual(0) >= 0              # the result depends on the time of the stop
             if number % 2:
                 timer.join()
-            assert residual(0) >= 0              # it is stopped already
+            assert residual(0) >= 0              # the loop is stopped from the start
 
 
 if __name__ == "__main__":

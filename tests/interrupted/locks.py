@@ -1,6 +1,6 @@
-"""Code of the user's that runs in a thread that traces, and asks for a lock: run as a process of its own, `python -m tests.interrupted.locks WAY...`.
+"""User code that runs in a tracing thread and acquires a lock: run as a process of its own, `python -m tests.interrupted.locks WAY...`.
 
-Another thread holds the lock and calls a function that is not compiled yet.  Each would wait for the other: a hang is told by the one who runs this.
+Another thread holds the lock and calls a function that is not compiled yet.  A deadlock would be possible; the parent process detects it by a timeout.
 """
 import gc
 import os
@@ -15,16 +15,16 @@ import hovis
 from hovis.base import once
 
 once.PATIENCE = 0.5
-#: So many objects there are before the collector of garbage looks, and so many are missing when a trace begins.
+#: The threshold of the garbage collector, and the number of allocations left before it when a trace begins.
 OBJECTS, MISSING = 100_000, 4_000
-#: To trace this takes more than these.
+#: Tracing this function takes more allocations than MISSING.
 LONG = "def h(x):\n" + "".join(f" y{i} = x * {i} + {i} if x > {i} else x\n" for i in range(60)) + " return " + " + ".join(f"y{i}" for i in range(60)) + "\n"
 LOCK = threading.Lock()
 HAPPENED, ASKED = [], threading.Event()
 
 
 def ask(*_):
-    """What the user's code does."""
+    """Do what the user code does: acquire the lock."""
     ASKED.set()
     with LOCK:
         HAPPENED.append(threading.current_thread())
@@ -58,7 +58,7 @@ def as_handler():
 
 
 def is_free():
-    """Does nobody trace?"""
+    """Is no thread tracing?"""
     free = once.COMPILER.acquire(blocking=False)
     if free:
         once.COMPILER.release()
@@ -120,7 +120,7 @@ def check(way, happens):
     del more
     assert once_more == module["h"](3)
     assert np.array_equal(found[0], (short if way == "jit" else arrays)(arg))
-    assert np.array_equal(fn(arg), found[0]) and long(3) == once_more    # now they are compiled
+    assert np.array_equal(fn(arg), found[0]) and long(3) == once_more    # both are compiled now
     if way == "jit":
         assert threading.main_thread() in HAPPENED
         assert len(fn.traces) == len(long.traces) == 1

@@ -1,7 +1,8 @@
 """Random loops that a signal interrupts: run as a process of its own, `python -m tests.interrupted.loops SEED COUNT`.
 
-Each program has one loop without end, in a random nest of try statements, with statements, calls, generators and other loops; some call C code, or are gone round by it.  An alarm
-raises in it: what the handlers do, and whether what they find of the variables fits together, is the same for the original, the residual and its text.
+Each program has one infinite loop in a random nest of try statements, with statements, calls, generators and other loops; some call C code, or are iterated
+by C code.  An alarm raises in the loop: the actions of the handlers, and the consistency of the variables that they see, must be the same for the original,
+the residual and the text of the residual.
 """
 import ast
 import linecache
@@ -14,7 +15,7 @@ import hovis
 
 #: Seconds of CPU time until the alarm, well after the loop has been reached.
 ALARM = 0.02
-#: So often the original is interrupted, for one that behaves as the residual does.
+#: The maximum number of interrupted runs of the original, until one behaves as the residual.
 RUNS = 50
 KINDS = (KeyboardInterrupt, ValueError, ZeroDivisionError, SystemExit)
 
@@ -46,7 +47,7 @@ def never(i):
     return i < 0
 '''
 
-#: What calls of C code there are in each round, at whose ends CPython looks for signals as well; and loops that C code goes round.
+#: Calls of C code in each iteration, after which CPython checks for signals as well; and infinite loops that are iterated by C code.
 CALLS = (
     "quiet.append(t)\nquiet.clear()\n", "t = max(t, 3) % 7\n", "t = sum(map(abs, [t, k])) % 5\n", "quiet.extend(range(k % 3))\nquiet.clear()\n",
     "t = len([*range(t % 3)])\n", "t = any(map(never, range(3)))\n", "t = 'ab'.join(['c', 'd']).count('a') + abs(k) % 2\n",
@@ -58,7 +59,7 @@ ENDLESS = (
 
 
 def loop(draw):
-    """The loop: at each jump back of it s is k * k."""
+    """Draw the infinite loop: at each back edge, s == k * k."""
     step = draw.choice(["s += k + k + 1\nk += 1", "k += 1\ns = k * k", "if k & 1:\n    s += k + k + 1\n    k += 1\n    continue\ns += k + k + 1\nk += 1"])
     if draw.randrange(6) == 0:
         return "t = " + draw.choice(ENDLESS)
@@ -68,7 +69,7 @@ def loop(draw):
 
 
 def around(draw, body, name):
-    """A statement around others."""
+    """Draw a compound statement around a body."""
     inner = textwrap.indent(body, "    ")
     caught = draw.choice(["KeyboardInterrupt", "ValueError", "(ValueError, KeyboardInterrupt)", "BaseException", "Exception", "ArithmeticError"])
     told = f"log.append(({name!r}, s == k * k, k > 0))"
@@ -104,13 +105,13 @@ def program(seed):
 
 
 def run(fn, kind):
-    """What has been logged, and what has come of the call."""
+    """Call fn under an alarm; return the log and the outcome of the call."""
     def handler(signum, frame):
         raise kind("alarm")
 
     log = []
     signal.signal(signal.SIGVTALRM, handler)
-    signal.setitimer(signal.ITIMER_VIRTUAL, ALARM, ALARM)     # once more where the first is handled, and the loop begins anew
+    signal.setitimer(signal.ITIMER_VIRTUAL, ALARM, ALARM)     # again, in case the first alarm is handled and the loop starts again
     try:
         result = fn(1, 10 ** 15, log, [])
     except BaseException as error:
@@ -121,7 +122,7 @@ def run(fn, kind):
 
 
 def stand_in_their_tries(text):
-    """Does each loop of a text that has a try around it look for signals, and none but these?"""
+    """Does every loop inside a try check for signals, directly in that try, and does no other loop check?"""
     def visit(node, tries, loop):
         if isinstance(node, ast.Try):
             return all(visit(part, tries + 1, loop) for part in node.body) and all(visit(part, tries, loop) for part in (*node.handlers, *node.orelse))
@@ -156,7 +157,7 @@ def check(seed):
             residual._compile((1, 10 ** 15, [], []), {})    # before the alarm is set
         found = run(residual, kind)
         while found not in expected and len(expected) < RUNS:
-            # which of several jumps is interrupted is a matter of chance, and before 3.13 not all of them are covered
+            # it is random which of several jumps is interrupted, and before 3.13 not all of them are covered
             expected.append(run(module["f"], kind))
         assert found in expected, f"{way}: {found}\noriginally: {expected}"
     return "text" in ways

@@ -1,8 +1,8 @@
 """Signals while hovis traces and compiles: run as a process of its own, `python -m tests.interrupted.tracing SEED COUNT WAY [threads]`.
 
-A handler raises at random moments, exceptions of classes among them that tracing itself may meet.  It comes to the caller, and the next call
-is right, and compiled: nothing was taken for a failure, no lock is held, the collector of garbage is as it was.  With `threads`, another thread
-sets the exception (`PyThreadState_SetAsyncExc`).
+A handler raises exceptions at random moments, also of classes that tracing itself may catch.  The exception must reach the caller, and the next call
+must be right and compiled: nothing was taken for a failure, no lock is held, the garbage collector has its settings again.  With `threads`, another
+thread sets the exception (`PyThreadState_SetAsyncExc`).
 """
 import _thread
 import concurrent.futures
@@ -39,7 +39,7 @@ class Unfit(TypeError):
     pass
 
 
-#: What other threads set: of classes that hovis's own handlers for single errors do not name.
+#: Exceptions set by other threads: classes that hovis's own handlers do not catch by name.
 SET = (Custom, Beyond, Late, Gone, Unfit, KeyboardInterrupt, TimeoutError)
 KINDS = (ValueError, TimeoutError, KeyboardInterrupt, Custom, Beyond, LookupError, AttributeError, AssertionError, RecursionError, TypeError)
 
@@ -84,14 +84,14 @@ WAYS = {
 
 
 def is_whole(way, residual):
-    """Has nothing been given up?"""
+    """Is the function compiled as a whole, without a fallback?"""
     if way == "xla":
         return "runs as one XLA executable" in str(residual.explain())
     return not any(trace.fallback for trace in ([residual.trace] if way == "specialize" else residual.traces))
 
 
 class Setting:
-    """A thread that sets an exception in this one, after a while.  No lock of `threading` is taken for it, which the exception would leave locked."""
+    """A thread that sets an exception in the creating thread after a delay.  It uses no lock of `threading`, which the exception could leave locked."""
 
     def __init__(self, kind, seconds):
         self.kind, self.until, self.target = kind, time.perf_counter() + seconds, threading.get_ident()
@@ -106,7 +106,7 @@ class Setting:
         self.done = True
 
     def end(self):
-        """Wait for it, and for what it has set."""
+        """Stop the thread and wait for its end; an exception that it has set is raised here."""
         self.wanted = False
         while not self.done:
             time.sleep(0.0002)
@@ -131,7 +131,7 @@ def by_threads(seed, count, way):
             span = 1.2 * (time.perf_counter() - start)
             setting.end()
         except BaseException as error:
-            # in the midst of a program of XLA it comes out of that as what XLA makes of it
+            # inside an XLA program the exception is converted to an error of XLA
             assert (type(error) is kind and not error.args) or (way == "xla" and kind.__name__ in str(error)), repr(error)
             raised += 1
         while setting is not None:
@@ -159,7 +159,7 @@ def main(seed, count, way):
 
     module = {"np": np, "SALT": 1}
     exec(source, module)
-    make(module["f"])(*args)                     # what is imported for it is there
+    make(module["f"])(*args)                     # the modules needed are imported
     signal.signal(signal.SIGALRM, handler)
     for _ in range(count):
         module = {"np": np, "SALT": draw.randrange(10 ** 9)}

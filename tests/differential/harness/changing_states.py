@@ -1,4 +1,4 @@
-"""Functions of the standard library and NumPy's on known arguments, and what changes the state that they read: in processes of their own, as much of it is the process's.
+"""Functions of the standard library and NumPy on known arguments, and changes of the state that they read. Run in its own process: most of it is global state.
 
 Prints a line for each difference between a jitted function and the function itself, and ``done``.
 """
@@ -17,7 +17,7 @@ import numpy as np
 from decimal import Decimal
 from fractions import Fraction
 """
-#: An expression of known arguments, and changes of what it reads.
+#: An expression with known arguments, and changes of the state that it reads.
 CASES = [
     ("Decimal(1)/Decimal(3)", ["decimal.getcontext().prec=5", "decimal.getcontext().rounding=decimal.ROUND_UP"]),
     ("Decimal('1.005').quantize(Decimal('0.01'))", ["decimal.getcontext().rounding=decimal.ROUND_UP"]),

@@ -1,4 +1,4 @@
-"""Runs a drawn program under CPython and under hovis, one way or another, and says what differs."""
+"""Run a random program under CPython and under hovis, in one of several ways, and report the differences."""
 from __future__ import annotations
 
 import collections
@@ -18,18 +18,18 @@ from tests.differential.harness.unwatched_loops import unwatched_loops
 
 TRACED_IN = 5.0      # seconds; far more than any of these programs should take
 RUN_IN = 5.0
-CPYTHON_IN = 0.3     # what takes longer is no program for this
+CPYTHON_IN = 0.3     # programs that take longer are not used
 
 
 @dataclass
 class Failure:
-    """What went wrong: `kind` is the same for what probably has the same cause."""
+    """A failure: `kind` is the same for failures that probably have the same cause."""
     kind: str
     told: str
 
 
 class Unfit(Exception):
-    """No program to compare on: it does not compile, or runs for long under CPython as well."""
+    """The program is unfit for comparison: it does not compile, or runs too long under CPython as well."""
 
 
 def _specialized(fn: Any, specs: list[Any]) -> Any:
@@ -53,14 +53,14 @@ def _from_text(fn: Any, specs: list[Any]) -> Any:
 
 RESIDUALS = {"source": _from_text, "specialize": _specialized, "evaluate": _evaluated, "plain": _plain}
 WAYS = ("specialize", "evaluate", "plain", "source", "jit")
-#: Instructions that one trace may interpret.
+#: The maximum number of instructions that one trace interprets.
 FUEL = 250_000
-#: How often the whole function was left as one call of the original, by the reason.
+#: The number of fallbacks, where the whole function is one call of the original, by reason.
 fallbacks: collections.Counter[str] = collections.Counter()
 
 
 def state(module: dict[str, Any]) -> dict[str, Any]:
-    """What a module keeps: the globals that are data, and the data of classes."""
+    """Return the state of a module: the globals that are data, and the data of classes."""
     kept = {}
     for name, value in module.items():
         if name.startswith("__") or isinstance(value, (types.FunctionType, types.ModuleType, types.BuiltinFunctionType)):
@@ -73,27 +73,27 @@ def state(module: dict[str, Any]) -> dict[str, Any]:
 
 
 def _calls(program: Program) -> Iterator[tuple[int, dict[str, Any], list[Any], bool]]:
-    """Each call in order, and the first one again: its number, the module, the arguments, and is the module a new one?"""
+    """Yield each call in order, and the first one again: its number, the module, the arguments, and whether the module is new."""
     module = program.module()
     for number in (*range(len(program.calls)), len(program.calls)):
         program.change(module, number)
         arguments = program.arguments(module, number % len(program.calls), frozen=not program.changes)
-        if number and not program.changes and program.mutable_known(arguments):     # a call may have changed what was taken as known
+        if number and not program.changes and program.mutable_known(arguments):     # a call may have changed arguments that are known
             break
         yield number, module, arguments, number == 0
 
 
 def expected(program: Program) -> list[Outcome]:
-    """What CPython does, one call after the other."""
+    """Return the outcomes of all calls under CPython, in order."""
     try:
         return [observe(module["f"], tuple(arguments), watch=(tuple(arguments), state(module)), seconds=CPYTHON_IN)
                 for _, module, arguments, _ in _calls(program)]
-    except (TookTooLong, Exception) as error:      # of the module's own lines, too
+    except (TookTooLong, Exception) as error:      # also raised by the module's own statements
         raise Unfit(repr(error)) from None
 
 
 def check(program: Program, way: str) -> Failure | None:
-    """None, or the first thing that can be told apart."""
+    """Return the first observable difference, or None if there is none."""
     wanted = expected(program)
     if "__del__" in program.source and any(outcome.value[0] == "raised" for outcome in wanted):
         raise Unfit("the traceback keeps alive what the frames of the original hold")
@@ -108,7 +108,7 @@ def check(program: Program, way: str) -> Failure | None:
 
 
 def _shows_places(program: Program, wanted: list[Outcome]) -> bool:
-    """Does CPython itself do something else when objects are made elsewhere (`hash`, the text of an address)?"""
+    """Does CPython itself behave differently when objects have other addresses (`hash`, the text of an address)?"""
     kept = []
     for _ in range(3):
         kept.append(([object() for _ in range(1000)], [[] for _ in range(1000)], [{} for _ in range(1000)], [type("T", (), {})() for _ in range(100)]))
@@ -118,7 +118,7 @@ def _shows_places(program: Program, wanted: list[Outcome]) -> bool:
 
 
 def _residual(program: Program, wanted: list[Outcome], way: str) -> Failure | None:
-    """With specialize, the last call is one of evaluate, on the same trace."""
+    """Compare the calls of a residual; with `specialize`, the last call uses `hovis.evaluate` on the same trace."""
     residual: Any = None
     for number, module, arguments, new in _calls(program):
         if new:
@@ -152,7 +152,7 @@ def _jitted(program: Program, wanted: list[Outcome]) -> Failure | None:
 
 
 def _count(traces: list[Any]) -> None:
-    """What was left as it is, and why.  (With HOVIS_DEBUG=1 a failure of hovis itself is raised, and so found.)"""
+    """Count the fallbacks by their reasons.  (With HOVIS_DEBUG=1 an internal error of hovis is raised, and so detected.)"""
     for trace in traces:
         if trace.fallback:
             fallbacks[trace.reasons[0].why if trace.reasons else "it does not bind"] += 1
@@ -180,9 +180,9 @@ def _compared(program: Program, outcome: Outcome, run: Any, lines: bool) -> Fail
         got = run()
     except TookTooLong:
         return Failure("hang", "a call takes longer than its seconds: the residual runs on, or, under a jit, is traced for as long")
-    except SpecError:      # evaluate takes only what fits
+    except SpecError:      # evaluate accepts only arguments that fit the specs
         raise Unfit("arguments that do not fit") from None
-    except Exception as error:      # hovis' own
+    except Exception as error:      # raised by hovis itself
         return Failure(f"residual raises {type(error).__name__}", repr(error))
     told = difference(outcome, got)
     if told:
@@ -194,7 +194,7 @@ def _compared(program: Program, outcome: Outcome, run: Any, lines: bool) -> Fail
 
 
 def _kind(outcome: Outcome, got: Outcome) -> str:
-    """The fields that differ, and the first difference of the text without its numbers."""
+    """Name the kind of a difference: the fields that differ, and both ends of the call, without numbers and names."""
     fields = [name for name in ("value", "arguments", "stdout", "warnings") if getattr(outcome, name) != getattr(got, name)]
     ends = f"{_end(outcome)} / {_end(got)}" if outcome.value != got.value else ""
     return f"{'+'.join(fields)} {ends}".strip()

@@ -1,4 +1,4 @@
-"""Where a program's choices come from: hypothesis, which shrinks and keeps examples, or a seed, which is thirty times as fast."""
+"""The source of a program's random choices: hypothesis, which shrinks and keeps examples, or a seed, which is thirty times as fast."""
 from __future__ import annotations
 
 import random
@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 
 class Choices(Protocol):
     def pick(self, options: Sequence[Any]) -> Any:
-        """One of them."""
+        """Choose one of the options."""
 
     def chance(self, percent: int) -> bool:
-        """True so often."""
+        """Return True with this probability in percent."""
 
     def number(self, low: int, high: int) -> int:
-        """Between the two, both included."""
+        """Choose an integer between low and high, both included."""
 
 
 class Drawn:
-    """By hypothesis."""
+    """Choices drawn by hypothesis."""
 
     def __init__(self, draw: Any) -> None:
         self.draw = draw
@@ -36,7 +36,7 @@ class Drawn:
 
 
 class Seeded:
-    """By a number: the same number, the same program."""
+    """Choices from a seed: the same seed gives the same program."""
 
     def __init__(self, seed: int | str) -> None:
         self.random = random.Random(seed).random

@@ -1,9 +1,9 @@
-"""What a caller can see of a call, and whether two calls look the same.
+"""The observable outcome of a call, and the comparison of outcomes.
 
 `observe` calls a function and records its outcome: the result, the exception, the state of everything reachable
-from the arguments, the printed text, the warnings. Outcomes are plain nested tuples, so comparing is `==`:
-types exactly, floats by their bits, and mutable objects by the order in which they are first met, which is
-the aliasing pattern. What semantics calls unobservable (identity of numbers, strings and tuples) leaves no trace in it.
+from the arguments, the output, the warnings. Outcomes are plain nested tuples, which are compared by `==`: types
+exactly, floats by their bits, and mutable objects by the order in which they are first reached, which captures the
+aliasing. The identity of numbers, strings and tuples, which docs/semantics.md calls unobservable, is not recorded.
 """
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from typing import Any
 
 import numpy as np
 
-DRAINED = 200      # elements taken of an iterator that is returned
+DRAINED = 200      # the maximum number of elements taken from a returned iterator
 
 
 class TookTooLong(BaseException):
     """Not an Exception: no program under test may catch it."""
 
 
-#: What ends a test, and is no outcome of a program's.
+#: Exceptions that end a test and are not outcomes of a program.
 NOT_THE_PROGRAM_S = (TookTooLong, KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
 @contextlib.contextmanager
 def limit(seconds: float) -> Iterator[None]:
-    """Stop what runs longer, by the processor's time; nothing where there are no alarms (Windows, other threads)."""
+    """Limit the CPU time of a block; no limit where alarms are not available (Windows, other threads)."""
     def ring(*_: object) -> None:
         raise TookTooLong(f"more than {seconds} s")
     try:
@@ -80,7 +80,7 @@ class _Picture:
             return (name, unplaced(x))
         if x is None or kind in (bool, int, bytes):
             return (name, x)
-        if kind is float:      # of a nan the sign is chance: CPython's own changes where an addition gets its fast instruction
+        if kind is float:      # the sign of a nan is arbitrary: in CPython it changes when an addition is specialized to its fast instruction
             return (name, repr(x), struct.pack(">d", x).hex() if x == x else "")
         if kind is complex:
             return (name, self(x.real), self(x.imag))
@@ -127,12 +127,12 @@ class _Picture:
 
 
 def unplaced(text: str) -> str:
-    """The text without where in memory something is."""
+    """Remove memory addresses from a text."""
     return re.sub(r"\b0x[0-9a-f]{6,}", "0x", text) if "0x" in text else text
 
 
 def _drain(x: Any) -> Any:
-    """An iterator that is returned shows itself in what it yields."""
+    """Replace a returned iterator by the elements that it yields."""
     if isinstance(x, (types.GeneratorType, zip, map, filter, enumerate, reversed)):
         got = []
         for item in x:
@@ -144,7 +144,7 @@ def _drain(x: Any) -> Any:
 
 
 def observe(call: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, watch: Any = None, seconds: float = 20) -> Outcome:
-    """Call it on these very arguments, then look at `watch` (or at the arguments): what else the caller holds."""
+    """Call it on these same objects, and record the outcome with the state of `watch`, which the caller holds (default: the arguments)."""
     kwargs = kwargs or {}
     out = io.StringIO()
     frames: list[tuple[str, str, int | None]] = []
@@ -161,26 +161,26 @@ def observe(call: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: dict[s
         picture = _Picture()
         outcome = Outcome((ended, picture(value)), picture((args, kwargs) if watch is None else watch), printed,
                           tuple(f"{w.category.__name__}: {w.message}" for w in caught), tuple(frames))
-        if ended == "raised":      # else its frames live on, and what they hold ends in the midst of something else
+        if ended == "raised":      # otherwise its frames stay alive, and objects that they hold are finalized at an arbitrary later time
             value.__traceback__ = None
         del value, picture, caught[:]
     return outcome
 
 
 def fresh(arguments: Any) -> Any:
-    """A deep copy with the same aliasing; functions, classes and modules stay themselves."""
+    """Return a deep copy with the same aliasing; functions, classes and modules are not copied."""
     return copy.deepcopy(arguments)
 
 
 def difference(expected: Outcome, got: Outcome) -> str | None:
-    """None, or what a reader needs to see."""
+    """Return a readable diff of two outcomes, or None if they are equal."""
     if expected == got:
         return None
     return "\n".join(difflib.unified_diff(expected.lines(), got.lines(), "CPython", "hovis", lineterm="", n=1))
 
 
 def same(expected: Outcome, got: Outcome, told: str = "") -> None:
-    """Assert that nothing can be told apart."""
+    """Assert that two outcomes are equal."""
     seen = difference(expected, got)
     if seen:
         raise AssertionError(f"{told}\n{seen}")

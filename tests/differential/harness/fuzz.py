@@ -1,7 +1,7 @@
 """Many random programs, fast: `python -m tests.differential.harness.fuzz --seconds 600`.
 
-Programs are drawn by a seed, so that a number is enough to come back to one. They run in a child process: one that
-dies or hangs is a finding too, and the next child goes on behind it. What fails is written to a folder, a few of each kind, and made small by
+Programs are drawn from a seed, so that a number is enough to reproduce one. They run in a child process: a child that
+dies or hangs is a finding too, and the next child continues after it. Failures are written to a folder, a few of each kind, and are shrunk by
 `python -m tests.differential.harness.shrinking FILE`.
 """
 from __future__ import annotations
@@ -26,15 +26,15 @@ from tests.differential.harness.choices import Seeded
 from tests.differential.harness.drawing import draw
 from tests.differential.harness.program import Program
 
-KEPT = 3            # programs of a kind
-PER_CHILD = 1500    # programs until a child makes place for a new one
-SILENT = 60.0       # seconds without a new program: hangs where no alarm gets through
+KEPT = 3            # the maximum number of failures kept of one kind
+PER_CHILD = 1500    # programs run by one child process
+SILENT = 60.0       # seconds without a new program: detects hangs that the alarm cannot end
 MEMORY = 3 << 30
-FUEL = 20_000       # of a trace: what takes longer is better left to others
+FUEL = 20_000       # of one trace: programs that need more are left to other tests
 
 
 class Board:
-    """What the child tells: the seed it is at, since when, and its counts; in memory that outlives it."""
+    """The progress of the child: its current seed and the time of its start, in memory that outlives the child."""
 
     def __init__(self) -> None:
         self.memory = mmap.mmap(-1, 64)
@@ -69,12 +69,12 @@ class Run:
             (self.folder / f"{name}-{here}.json").write_text(json.dumps(made))
 
     def child(self, first: int, until: float, board: Board) -> None:
-        """Run programs from this seed on, then end the process."""
+        """Run programs, starting with seed `first`, then end the process."""
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.unraisablehook = lambda _: None
-        gc.disable()      # at a fixed place, lest what an earlier program left behind ends while another runs
+        gc.disable()      # collect only at a fixed place, so that garbage of an earlier program is not finalized while another runs
         gc.freeze()
         checking.FUEL = FUEL
         counts: collections.Counter[str] = collections.Counter()
@@ -99,7 +99,7 @@ class Run:
         os._exit(0)
 
     def watch(self, pid: int, board: Board) -> str | None:
-        """Wait for a child; None, or how it died."""
+        """Wait for a child; return how it died, or None if it ended normally."""
         while True:
             done, status = os.waitpid(pid, os.WNOHANG)
             if done:
@@ -126,7 +126,7 @@ class Run:
 
 
 def main() -> None:
-    os.environ.setdefault("HOVIS_DEBUG", "1")      # failures of hovis itself say where
+    os.environ.setdefault("HOVIS_DEBUG", "1")      # internal errors of hovis are raised with their tracebacks
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 40))

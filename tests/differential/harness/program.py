@@ -1,4 +1,4 @@
-"""One drawn program: its source, calls of its `f`, and what is known of each argument."""
+"""One random program: its source, calls of its `f`, and the knowledge about each argument."""
 from __future__ import annotations
 
 import collections
@@ -23,12 +23,12 @@ SCALARS = (int, float, bool, str, type(None), bytes, complex)
 
 @dataclass
 class Program:
-    """Source of a module with a function `f`, calls, and what is known.
+    """The source of a module with a function `f`, calls of it, and the knowledge about its arguments.
 
-    given    of each parameter: const (the value), type (its class), Any (nothing), partial (the structure, known here and there), hint (one of `typing`)
-    calls    each argument as an expression: fresh objects for each use
-    shared   two parameters that are one object
-    changes  statements for the module, run between the calls: for jit alone, since specialize freezes what it reads
+    given    for each parameter, what is known: const (the value), type (its class), Any (nothing), partial (the structure, some leaves), hint (of `typing`)
+    calls    each argument as an expression, evaluated to new objects for each use
+    shared   two parameters that are the same object
+    changes  statements for the module, run between the calls: for jit only, since specialize treats the state that it reads as constant
     """
     source: str
     parameters: list[str]
@@ -46,13 +46,13 @@ class Program:
         return [how == "const" for how in self.given]
 
     def module(self) -> dict[str, Any]:
-        """The module, run anew."""
-        module = sys.modules["program"] = types.ModuleType("program")      # dataclasses look there
+        """Execute the source as a new module; return its globals."""
+        module = sys.modules["program"] = types.ModuleType("program")      # dataclasses look the module up there
         exec(_compiled(self.source, self.file), vars(module))
         return vars(module)
 
     def arguments(self, module: dict[str, Any], call: int, frozen: bool = True) -> list[Any]:
-        """Fresh objects; known arguments are the first call's."""
+        """Evaluate the arguments of a call to new objects; if frozen, known arguments are those of the first call."""
         texts = [self.calls[0][i] if known and frozen else self.calls[call][i] for i, known in enumerate(self.static)]
         made = [eval(text, dict(module), {"nan": math.nan, "inf": math.inf}) for text in texts]
         if self.shared:
@@ -64,20 +64,20 @@ class Program:
         return [hint(value, Seeded(text)) if how == "hint" else known[how](value) for how, value, text in zip(self.given, arguments, self.calls[0])]
 
     def hinted(self) -> Program:
-        """The same program, with hints for what was given as a class or as nothing."""
+        """Return the same program with hints for the parameters given as type or Any."""
         return dataclasses.replace(self, given=["hint" if how in ("type", "Any") else how for how in self.given], shared=None)
 
     def annotate(self, fn: Any, arguments: list[Any]) -> bool:
-        """Annotate the parameters that are given by hints, as those that fit these; is there one?"""
+        """Annotate the parameters given as hint with hints that fit these arguments; return whether there are any."""
         fn.__annotations__ = {name: hint(value, Seeded(text)) for how, name, value, text in zip(self.given, self.parameters, arguments, self.calls[0]) if how == "hint"}
         return bool(fn.__annotations__)
 
     def mutable_known(self, arguments: list[Any]) -> bool:
-        """Could a call change what was taken as known?"""
+        """Could a call mutate a known argument?"""
         return any(type(value) not in (*SCALARS, types.FunctionType, type) for how, value in zip(self.given, arguments) if how == "const")
 
     def change(self, module: dict[str, Any], call: int) -> None:
-        """What happens to the module before this call."""
+        """Execute the change of the module before this call, if there is one."""
         if 0 < call <= len(self.changes):
             exec(self.changes[call - 1], module)
 
@@ -100,7 +100,7 @@ class Program:
 def _compiled(source: str, file: str) -> types.CodeType:
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)       # such as "0 is None": drawn, not written
+        warnings.simplefilter("ignore", SyntaxWarning)       # such as for "0 is None", which random programs contain
         return compile(source, file, "exec")
 
 
@@ -108,7 +108,7 @@ OTHER = (int, str, float, bool, None, list[int], dict[str, int], tuple[int, ...]
 
 
 def hint(value: Any, choices: Choices) -> Any:
-    """A type hint that this fits, or nearly: what fits none runs the original."""
+    """Draw a type hint that fits the value, at least nearly: for arguments that do not fit, the original runs."""
     def of(x: Any, depth: int) -> Any:
         made = plainly(x, depth)
         kind = choices.number(0, 11)
@@ -139,7 +139,7 @@ def hint(value: Any, choices: Choices) -> Any:
         return None if x is None else kind
 
     def among(items: Any, depth: int) -> Any:
-        """The hint of the items: all of them, or the first alone."""
+        """Return a hint for the items: for all of them, or for the first only."""
         some = list(items)[:1 if choices.chance(30) else None]
         return Union[tuple(of(item, depth + 1) for item in some)] if some else choices.pick(OTHER)
 
@@ -147,7 +147,7 @@ def hint(value: Any, choices: Choices) -> Any:
 
 
 def structure(value: Any) -> Any:
-    """The spec of what looks like this: containers known, leaves by their classes, every third leaf known."""
+    """Return the spec of values of this structure: containers are known, leaves by their classes, every third leaf by its value."""
     met: set[int] = set()
 
     def spec(x: Any, depth: int) -> Any:

@@ -1,6 +1,6 @@
-"""Makes a failing program small and keeps it readable: `python -m tests.differential.harness.shrinking FILE...`.
+"""Shrink a failing program and keep it readable: `python -m tests.differential.harness.shrinking FILE...`.
 
-Works on the syntax tree: what can be taken away, or replaced by a part of itself, while the same failure remains, is.
+It works on the syntax tree: nodes are removed, or replaced by a part of themselves, as long as the same failure remains.
 """
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SUITES = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
 def suites(tree: ast.AST) -> Iterator[tuple[ast.AST, str]]:
-    """Every list of statements, the large ones first."""
+    """Yield every list of statements in a tree, outer ones first."""
     found = [(node, name) for node in ast.walk(tree) for name in SUITES if isinstance(getattr(node, name, None), list) and getattr(node, name)]
     return iter(found)
 
 
 def smaller(tree: ast.Module) -> Iterator[Callable[[], Callable[[], None]]]:
-    """Changes that make the tree smaller: each, done, gives what undoes it."""
+    """Yield changes that make the tree smaller; each is a function that applies the change and returns a function that undoes it."""
     for node, name in suites(tree):
         items = getattr(node, name)
         for size in sorted({len(items), len(items) // 2, 4, 2, 1}, reverse=True):
@@ -85,7 +85,7 @@ def _replacing(node: Any, name: str, old: Any, new: Any) -> Callable[[], Callabl
 
 
 def text(tree: ast.Module) -> str | None:
-    """The source, with `pass` where nothing is left; None if this is no program."""
+    """Return the source, with `pass` in empty suites, or None if it is not a valid program."""
     filled = copy.deepcopy(tree)
     for node in ast.walk(filled):
         if hasattr(node, "body") and isinstance(node.body, list) and not node.body and not isinstance(node, ast.Module):
@@ -123,7 +123,7 @@ def _without(items: list[Any], k: int) -> list[Any]:
 
 
 def shrink(program: Program, way: str, seconds: float = 60) -> tuple[Program, Failure | None]:
-    """The smallest program found that fails in the same way."""
+    """Return the smallest program found that fails in the same way."""
     def fails(candidate: Program) -> Failure | None:
         try:
             found = check(candidate, way)
@@ -166,7 +166,7 @@ def shrink(program: Program, way: str, seconds: float = 60) -> tuple[Program, Fa
 
 
 def main() -> None:
-    os.environ.setdefault("HOVIS_DEBUG", "1")      # failures of hovis itself say where
+    os.environ.setdefault("HOVIS_DEBUG", "1")      # internal errors of hovis are raised with their tracebacks
     for name in sys.argv[1:]:
         found = json.loads(Path(name).read_text())
         program, failure = shrink(Program.load(found["program"]), found["way"])

@@ -1,4 +1,4 @@
-"""A function under every way of knowing its arguments, beside CPython: values, output, warnings with their places, tracebacks.
+"""A function under every split of its arguments into known and unknown, compared with CPython: values, output, warnings with positions, tracebacks.
 
 `check` specializes for each split of the arguments into known and typed, for nothing known, and by `hovis.jit`.
 """
@@ -20,7 +20,7 @@ _TYPED = (int, float, str, bool, bytes, list, dict, tuple)
 
 
 def chain(error: BaseException | None, seen: frozenset[int] = frozenset()) -> Any:
-    """An exception with what its traceback says: functions, lines, columns; then its cause and context in the same way."""
+    """Describe an exception with the entries of its traceback (functions, lines, columns), and its cause and context in the same way."""
     if error is None or id(error) in seen:
         return None
     seen |= {id(error)}
@@ -36,7 +36,7 @@ def chain(error: BaseException | None, seen: frozenset[int] = frozenset()) -> An
 
 
 def observe(call: Callable[..., Any], args: Any) -> tuple[Outcome, Any]:
-    """What `compare.observe` sees, every exception included, and the chain of the exception."""
+    """Return the outcome as of `compare.observe`, but for all exceptions, and the chain of the exception or None."""
     out, picture, raised = io.StringIO(), _Picture(), None
     with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), limit(20):
         warnings.simplefilter("always")
@@ -51,7 +51,7 @@ def observe(call: Callable[..., Any], args: Any) -> tuple[Outcome, Any]:
 
 
 def splits(count: int) -> list[str]:
-    """k: known, t: its type, a: nothing."""
+    """Return the splits as strings with a letter for each argument: k (known), t (type known), a (nothing known)."""
     found = {"k" * count, "t" * count, "a" * count}
     if count in (2, 3):
         found |= {"".join(mask) for mask in itertools.product("kt", repeat=count)}
@@ -65,9 +65,9 @@ def _spec(value: Any, how: str) -> Any:
 
 
 def check(fn: Callable[..., Any], calls: Iterable[Any], whole: bool = False, only: tuple[str, ...] = ()) -> None:
-    """fn does the same under every split for each of calls (tuples of arguments); whole: it may be left as it is.
+    """Check that fn does the same under every split for each of calls (tuples of arguments); whole: it may be one call of the original.
 
-    only: these splits are enough (not every stack of managers has to be traced a dozen times).
+    only: check just these splits (not every stack of managers has to be traced a dozen times).
     """
     jitted = hovis.jit(fn)
     for call in calls:

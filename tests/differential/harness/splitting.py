@@ -1,4 +1,4 @@
-"""Programs with calls, each run beside CPython for several splits into known and unknown arguments."""
+"""Programs with calls, each compared with CPython for several splits into known and unknown arguments."""
 
 import copy
 
@@ -7,7 +7,7 @@ import pytest
 import hovis
 from tests.differential.harness import compare
 
-#: What is known of each argument, by the name of the split.
+#: The specs of the arguments of a call, by the name of the split.
 SPLITS = {
     "any": lambda call: [hovis.Any] * len(call),
     "typed": lambda call: [type(a) for a in call],
@@ -36,7 +36,7 @@ class Programs:
 
 
 def check(fn, call, split, fallback=False):
-    """The residual for this split does what fn does; fallback: it may be one call of the original."""
+    """Check that the residual for this split does the same as fn; fallback: it may be one call of the original."""
     residual = hovis.specialize(fn, *SPLITS[split](call))
     assert fallback or not residual.trace.fallback, residual.trace.reasons
     passed = 0 if split in ("any", "typed") else len(call) if split == "known" else 1

@@ -1,4 +1,4 @@
-"""The comparison itself: what it must tell apart, and what it must not."""
+"""Tests of the comparison: outcomes that it must distinguish, and outcomes that it must not."""
 import numpy as np
 import pytest
 

@@ -1,13 +1,13 @@
-"""Find loops of bytecode in which CPython never looks for signals, nor lets other threads run (the eval breaker of Python/ceval.c)."""
+"""Find loops of bytecode in which CPython never checks for signals or lets other threads run (the eval breaker of Python/ceval.c)."""
 import dis
 
 import networkx as nx
 
-#: Instructions at which it looks, besides calls.
+#: Instructions that check the eval breaker, besides calls.
 LOOKS = ("JUMP_BACKWARD", "RESUME", "YIELD_VALUE", "SEND")
-#: Instructions behind which nothing goes on.
+#: Instructions without a fallthrough successor that end the frame or raise.
 ENDS = ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
-#: Instructions that raise nothing.
+#: Instructions that never raise.
 QUIET = ("CACHE", "NOP", "STORE_FAST", "LOAD_FAST", "LOAD_CONST", "POP_TOP", "COPY", "SWAP", "PUSH_NULL", "JUMP_FORWARD", "JUMP_BACKWARD_NO_INTERRUPT")
 
 
@@ -17,7 +17,7 @@ def looks(instruction):
 
 
 def unwatched_loops(code):
-    """The offsets of the instructions of each such loop; exceptions are ways like others."""
+    """Return the instruction offsets of each such loop; exception edges count as edges."""
     instructions = list(dis.get_instructions(code))
     graph = nx.DiGraph()
     for instruction, following in zip(instructions, [*instructions[1:], None]):

@@ -1,4 +1,4 @@
-"""Runs a function through hovis_xla and compares with CPython and NumPy: values, exact types, output, exceptions."""
+"""Run a function through hovis_xla and compare with CPython and NumPy: values, exact types, output, exceptions."""
 import contextlib
 import copy
 import io
@@ -11,12 +11,12 @@ import hovis
 import hovis_xla
 from hovis_xla.runtime.executable import BAILED, Executable
 
-#: How far apart floats of so many bytes may be, relative to the largest of an array.
+#: Tolerance for floats by their size in bytes, relative to the largest element of an array.
 TOLERANCE = {2: 2e-2, 4: 2e-5, 8: 1e-12}
 
 
 def same(a, b, exact=False, bytes_of_floats=8):
-    """Equal in value and exact type, floats to 1e-12 relative; or to what floats of so many bytes have, that a result was made of."""
+    """Are a and b equal in value and exact type?  Floats to 1e-12 relative, or to the precision of floats of `bytes_of_floats` bytes."""
     if type(a) is not type(b):
         return False
     if isinstance(a, (tuple, list)):
@@ -43,13 +43,13 @@ def same(a, b, exact=False, bytes_of_floats=8):
 
 
 def same_zeros(a, b):
-    """Have zeros of arrays that are equal the same sign?"""
+    """Do the zeros of two equal arrays have the same signs?"""
     parts = [(a.real, b.real), (a.imag, b.imag)] if a.dtype.kind == "c" else [(a, b)] if a.dtype.kind == "f" else []
     return all(np.array_equal(np.signbit(x[x == 0]), np.signbit(y[y == 0])) for x, y in parts)
 
 
 def arrays_of(value):
-    """The arrays in a value, in order."""
+    """Collect the arrays in a value, in order."""
     if isinstance(value, np.ndarray):
         return [value]
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else ()
@@ -57,12 +57,12 @@ def arrays_of(value):
 
 
 def sharing(arrays):
-    """For each two of the arrays: are they one object, or do they share memory?"""
+    """Compute for each pair of the arrays whether they are one object, and whether they share memory."""
     return [(a is b, np.shares_memory(a, b)) for k, a in enumerate(arrays) for b in arrays[:k]]
 
 
 def outcome(fn, args):
-    """(result or exception, what was printed, what has become of the arguments, what shares memory with what)."""
+    """Return (result or exception, output, arrays of the arguments after the call, pairs of arrays that share memory)."""
     out = io.StringIO()
     args = copy.deepcopy(args)
     with contextlib.redirect_stdout(out), warnings.catch_warnings():
@@ -76,7 +76,7 @@ def outcome(fn, args):
 
 
 def agree(fn, got, *args, exact=False):
-    """Does the compiled function do with args what fn does?"""
+    """Assert that the compiled function `got` does the same with args as fn."""
     wanted, seen = outcome(fn, args), outcome(got, args)
     assert seen[1] == wanted[1]
     assert seen[0][0] == wanted[0][0], (seen, wanted)
@@ -89,13 +89,13 @@ def agree(fn, got, *args, exact=False):
 
 
 def compiled(fn, *args, static=()):
-    """fn compiled for arguments like these; it has to be lowered as a whole."""
+    """Return fn jitted for XLA; it must be lowered as a whole."""
     jitted = hovis_xla.jit(fn, static=static, strict=True, target="xla")
     return jitted
 
 
 def check(fn, *calls, bails=None, exact=False):
-    """Compile fn, and compare for each tuple of arguments.  ``bails``: does XLA give up on these (None: either)?"""
+    """Compile fn, and compare for each tuple of arguments.  ``bails``: whether XLA must bail out for these (None: either)."""
     jitted = compiled(fn)
     for args in calls:
         args = args if isinstance(args, tuple) else (args,)
@@ -112,7 +112,7 @@ def check(fn, *calls, bails=None, exact=False):
 
 
 def stays_python(fn, *args):
-    """fn is not lowered, runs all the same, and says why."""
+    """Check that fn is not lowered, still gives the right result, and that explain() has a reason; return that text."""
     jitted = hovis_xla.jit(fn, target="xla")
     agree(fn, jitted, *args)
     text = jitted.explain()
@@ -121,7 +121,7 @@ def stays_python(fn, *args):
 
 
 def run_function(function, *leaves, types=None):
-    """A hand-built Function, compiled and called with its leaves."""
+    """Compile a hand-built Function and call it with its leaves."""
     found = Executable.of(function, types)(leaves)
     assert found is not BAILED
     return found

@@ -1,10 +1,10 @@
-"""Random programs over arrays and numbers of all dtypes and shapes, compiled and held against NumPy.
+"""Random programs over arrays and numbers of all dtypes and shapes, compiled and compared with NumPy.
 
     python -m tests.xla.harness.fuzz --programs 10000 --seed 1
 
-A program is a few statements; each is drawn with the values of those before at hand, so that most of them fit.  Results
-have to be equal in type, dtype and shape, integers and exact floats in value; floats that were rounded on the way may
-differ by what is written in docs/sharp-edges.md, and nothing that jumps (a comparison, floor, a cast) is done to them.
+A program is a few statements; each is drawn with knowledge of the values so far, so that most of them are valid.  Results
+must be equal in type, dtype and shape, integers and exact floats in value; floats that were rounded during computation may
+differ as documented in docs/sharp-edges.md, and no discontinuous operation (a comparison, floor, a cast) is applied to them.
 """
 
 import argparse
@@ -21,9 +21,9 @@ from tests.xla.harness.checking import outcome
 
 DTYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"]
 SHAPES = [(), (1,), (3,), (4,), (0,), (2, 3), (3, 1), (1, 4), (3, 4), (2, 0), (2, 3, 4), (1, 3, 1)]
-#: How far apart results may be that were rounded on the way, relative to the largest number of the program.
+#: Tolerance for results that were rounded during computation, by the size in bytes, relative to the largest number of the program.
 ROUNDED = {2: 0.05, 4: 1e-3, 8: 1e-9}
-#: What of an array is passed.
+#: The views of an array that may be passed.
 VIEWS = ["[::-1]", ".T", "[1:]", "[::2]", ".T[::-1]", "[..., ::-1]", "[None]", "[:, 1:]", "[..., 0]"]
 BINARY = ["+", "-", "*", "/", "//", "%", "**", "&", "|", "^", "<<", ">>", "<", "<=", ">", ">=", "==", "!="]
 JUMPS = {"//", "%", "<", "<=", ">", ">=", "==", "!=", "**"}
@@ -39,7 +39,7 @@ class Drawing:
     """One program: its arguments, its text, and the values that its variables have in NumPy."""
 
     def __init__(self, choose):
-        self.choose = choose  # an int below n
+        self.choose = choose  # draws an int below n
         self.values, self.rounded, self.lines, self.args, self.views = {}, {}, [], [], []
         self.error = None
         self.largest = 1.0
@@ -71,7 +71,7 @@ class Drawing:
         return np.array([self.number(dtype) for _ in range(size)], dtype).reshape(shape)
 
     def argument(self):
-        """A number or an array, or a part of an array: the program is called with a view of what stands in ``args``."""
+        """Draw an argument: a number, an array, or a view of an array; the program is called with that view of the array in ``args``."""
         name = f"x{len(self.args)}"
         how = self.choose(8)
         if how == 0:
@@ -107,7 +107,7 @@ class Drawing:
                 limit, steps = {2: (2**7, 4), 4: (2**14, 2**8), 8: (2**30, 2**20)}[array.real.dtype.itemsize]
                 exact = most < limit and bool(np.all(parts * steps == np.floor(parts * steps)))
             self.largest = max(self.largest, most)
-            # where 0.0 and -0.0 meet, which of them is the greater is left open
+            # it is unspecified whether 0.0 or -0.0 is the greater
             tie = any(word in text for word in ("max", "min", "clip", "sort", "median")) and bool(np.any(array.real == 0))
             size = array.real.dtype.itemsize
             rounded = min(rounded or size, size) if rounded or not exact or tie else 0
@@ -138,7 +138,7 @@ class Drawing:
                 value = eval(text, scope)
             except Exception as error:
                 if not self.chance(12):
-                    return  # most of what raises is left out
+                    return  # most statements that raise are left out
                 self.error = error
                 value = None
         if value is not None:
@@ -152,7 +152,7 @@ class Drawing:
         self.lines.append(f"{name} = {text}")
 
     def block(self):
-        """A statement of several lines; what it does to arrays is undone if it raises, mostly."""
+        """Draw a statement of several lines; if it raises, it is mostly dropped, and its stores are undone."""
         name = f"v{len(self.lines)}"
         lines = self.pick(fuzz_statements.BLOCKS)(self, name)
         if lines is None:
@@ -180,7 +180,7 @@ class Drawing:
         self.lines.append("\n    ".join(lines))
 
     def store(self):
-        """``a[i] = b``, ``a += b``: what shares memory with a changes, too."""
+        """Draw ``a[i] = b`` or ``a += b``: arrays that share memory with a change as well."""
         a, b = self.variable(lambda v: isinstance(v, np.ndarray) and v.size > 0 and v.flags.writeable), self.variable() if self.choose(2) else _literal(self)
         if a is None or b is None:
             return
@@ -222,7 +222,7 @@ class Drawing:
         return f"return [{', '.join(parts)}]"
 
     def early(self, results):
-        """A return in a branch, of what is like the results: their arrays are others, or the same in another order."""
+        """Draw a return in a branch, of values of the same kinds as the results: other arrays, or the same ones in another order."""
         test = self.variable(lambda v: np.ndim(v) < 2 and np.asarray(v).dtype.kind in "biuf", exact=True)
         if test is None or self.choose(3):
             return []
@@ -239,7 +239,7 @@ def _names(text):
 
 
 def _is_kept(value):
-    """Is this a number or an array that later statements may take?"""
+    """Is this a number or an array that later statements may use?"""
     if isinstance(value, (tuple, list)) or np.size(value) > 400 or np.asarray(value).dtype.kind not in "biufc" or np.asarray(value).dtype.itemsize > 16:
         return False
     return np.asarray(value).dtype.char not in "gG" and not (isinstance(value, int) and not -(2**63) <= value < 2**63)
@@ -324,7 +324,7 @@ def _reduce(d):
 
 
 def _overflows(halves):
-    """May a product of halves overflow on the way, if not in the end?  It depends on when NumPy rounds it to a half."""
+    """May an intermediate product of float16 numbers overflow?  It depends on when NumPy rounds to float16."""
     return halves.dtype == np.float16 and not np.prod(np.maximum(np.abs(halves.astype(float)), 1)) < np.finfo(np.float16).max
 
 
@@ -357,7 +357,7 @@ def _index(d):
 
 
 def _cast(d):
-    # what an integer has no room for is C's affair
+    # conversion of floats that are out of the integer's range is undefined in C
     a = d.variable(lambda v: _is_numpy(v) and (v.dtype.kind not in "fc" or bool(np.all(np.abs(v) < 100))), exact=True)
     if a is None:
         return None
@@ -429,7 +429,7 @@ _STATEMENTS = [_binary, _binary, _binary, _two, _two, _smooth, _rough, _reduce, 
 
 
 def mismatch(drawing, results, wanted, seen):
-    """What is wrong with the outcome; None: nothing."""
+    """Describe the difference between two outcomes, or return None if there is none."""
     if wanted[0] != "returned" or seen[0] != "returned":
         return None if wanted == seen else f"{seen} instead of {wanted}"
     for name, a, b in zip(results, seen[1], wanted[1], strict=True):
@@ -451,7 +451,7 @@ def _differ(a, b, rounded, largest):
             a, b = a[finite], b[finite]
         return None if np.array_equal(a, b, equal_nan=a.dtype.kind in "fc") and _signs(a, b) else "value"
     if a.dtype.kind == "c":
-        # what a product or a quotient gives where a part is no number is C's affair
+        # products and quotients of complex numbers with a part that is inf or nan depend on the C implementation
         finite = np.isfinite(a) & np.isfinite(b)
         a, b = a[finite], b[finite]
         return _differ(a.real, b.real, rounded, largest) or _differ(a.imag, b.imag, rounded, largest)
@@ -463,25 +463,25 @@ def _differ(a, b, rounded, largest):
 
 
 def _has_no_number(value):
-    """Is there a complex number in it of which a part is inf or nan? Which part that is may be another one compiled."""
+    """Does value contain a complex number with a part that is inf or nan? In compiled code it may be the other part."""
     array = np.asarray(value)
     return array.dtype.kind == "c" and not np.all(np.isfinite(array))
 
 
 def _most(dtype):
-    """Beyond this a rounding may overflow."""
+    """Return the bound beyond which rounding may overflow."""
     return {2: 6e4, 4: 1e38, 8: 1e300}[dtype.itemsize]
 
 
 def _signs(a, b):
-    """Are zeros of the same sign?"""
+    """Do zeros have the same signs?"""
     if a.dtype.kind == "c":
         return _signs(a.real, b.real) and _signs(a.imag, b.imag)
     return a.dtype.kind != "f" or bool(np.all((a != 0) | (np.signbit(a) == np.signbit(b))))
 
 
 def run(choose):
-    """Draw a program and run it both ways: (what is wrong or None, its text, was it compiled?)."""
+    """Draw a program and run it both ways: (the difference or None, its text, whether it was compiled)."""
     drawing = Drawing(choose)
     text, results = drawing.program(5 + choose(11))
     scope = {"np": np}

@@ -1,4 +1,4 @@
-"""More statements of random programs: control flow, stores through masks, ufuncs with all of their options, orders of memory."""
+"""More statements for random programs: control flow, masked stores, ufuncs with all their options, memory orders."""
 import numpy as np
 
 LITERALS = ["0", "1", "-1", "2", "0.5", "-0.0", "3", "np.int8(2)", "np.float32(0.25)", "True", "100"]
@@ -10,7 +10,7 @@ def _is_array(v):
 
 
 def _line(v):
-    """A vector that a loop may walk."""
+    """Is v a vector that a loop may iterate over?"""
     return _is_array(v) and v.ndim == 1 and v.size > 0 and v.dtype.kind in "iuf"
 
 
@@ -22,7 +22,7 @@ def _mask(d, a):
 
 
 def method(d):
-    """``np.add.accumulate``, ``reduceat``, ``outer``, ``reduce`` with options."""
+    """Draw a ufunc method: ``np.add.accumulate``, ``reduceat``, ``outer``, ``reduce`` with options."""
     a, b = d.variable(lambda v: _is_array(v) and v.ndim > 0, exact=True), d.variable(_is_array, exact=True)
     if a is None or b is None:
         return None
@@ -36,7 +36,7 @@ def method(d):
 
 
 def with_options(d):
-    """A ufunc with ``dtype=``, ``casting=``; a reduction over several axes, where something holds."""
+    """Draw a ufunc with ``dtype=`` or ``casting=``, or a reduction over several axes with ``where=``."""
     a, b = d.variable(_is_array, exact=True), d.variable(exact=True)
     if a is None or b is None:
         return None
@@ -51,7 +51,7 @@ def with_options(d):
 
 
 def ordered(d):
-    """What the order of memory decides."""
+    """Draw an expression whose value depends on the memory order."""
     a = d.variable(_is_array)
     return None if a is None else (d.pick([
         f"{a}.ravel(order='F')", f"np.asfortranarray({a}) * 1", f"{a}.copy(order='F').reshape(-1)", f"{a}.flatten('F')", f"{a}.reshape(-1, order='A')",
@@ -60,7 +60,7 @@ def ordered(d):
 
 
 def chosen(d):
-    """What stands where a mask is true, or at indices."""
+    """Draw a selection by a mask or by indices."""
     a = d.variable(lambda v: _is_array(v) and v.ndim > 0, exact=True)
     if a is None:
         return None
@@ -74,7 +74,7 @@ def chosen(d):
 
 
 def number(d):
-    """Numbers of Python's, and NumPy's, out of arrays."""
+    """Draw an expression that makes Python or NumPy scalars from arrays."""
     a, b = d.variable(lambda v: np.size(v) == 1, exact=True), d.variable(lambda v: np.ndim(v) == 0, exact=True) or "2"
     if a is None:
         return None
@@ -89,7 +89,7 @@ def number(d):
 
 
 def loop(d, name):
-    """Over a vector, with a way out."""
+    """Draw a loop over a vector, with an exit."""
     a = d.variable(_line, exact=True)
     if a is None:
         return None
@@ -118,7 +118,7 @@ def search(d, name):
 
 
 def branch(d, name):
-    """Of different kinds on either side, now and then."""
+    """Draw a branch; the values of its sides are sometimes of different kinds."""
     test = d.variable(lambda v: np.size(v) == 1, exact=True)
     a, b = d.variable(), d.variable()
     if test is None or a is None or b is None:
@@ -140,11 +140,11 @@ def complain(d, name):
 
 
 def into(d, name):
-    """``out=``, with a mask."""
+    """Draw a ufunc call with ``out=``, sometimes with a mask."""
     a, b = d.variable(_is_array, exact=True), d.variable(exact=True)
     if a is None or b is None:
         return None
-    # NumPy itself crashes where it compares with an int that the dtype has no room for, under a mask
+    # NumPy itself crashes in a masked comparison with an int that is out of the range of the dtype
     mask = _mask(d, a) if not isinstance(d.values[b], int) or 0 <= d.values[b] < 100 else None
     shape = np.broadcast_shapes(np.shape(d.values[a]), np.shape(d.values[b])) if _fit(d, a, b) else (2,)
     option = f", where={mask}" if mask else d.pick(["", "", ", casting='unsafe'"])
@@ -161,7 +161,7 @@ def _fit(d, a, b):
 
 
 def masked(d, name):
-    """A store where a mask is true, or at indices, some of them twice."""
+    """Draw a store through a mask or at indices, some of which are repeated."""
     a = d.variable(lambda v: _is_array(v) and v.ndim > 0 and v.size > 0 and v.flags.writeable, exact=True)
     if a is None:
         return None
@@ -173,7 +173,7 @@ def masked(d, name):
 
 
 def view(d, name):
-    """A view of a view, stored into."""
+    """Draw a view of a view, and a store into it."""
     a = d.variable(lambda v: _is_array(v) and v.ndim > 0 and v.size > 0 and v.flags.writeable, exact=True)
     if a is None:
         return None

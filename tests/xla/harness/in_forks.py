@@ -1,4 +1,4 @@
-"""Run in a process of its own: XLA is used, then the process is forked, or starts others; these compare jitted functions with plain ones.
+"""Run in a process of its own: XLA is used, then the process forks or starts others, which compare jitted functions with plain ones.
 
     python in_forks.py fork|unused|random|fork_pool|forkserver_pool|spawn_pool|executor|loky [seed]
 """
@@ -59,7 +59,7 @@ def same(a, b):
 
 
 def call_all(size, n=3):
-    """Whether all of them give what the plain functions give."""
+    """Assert that all jitted functions give the results of the plain functions."""
     for k, jitted in enumerate(JITTED):
         plain = PLAIN[k % len(PLAIN)]
         found, wanted = jitted(np.arange(size) * 0.25, n), plain(np.arange(size) * 0.25, n)
@@ -68,7 +68,7 @@ def call_all(size, n=3):
 
 
 def in_child(work):
-    """The exit status of a child that does this, and ends as Python ends; one that hangs is killed."""
+    """Fork a child that calls `work` and exits normally; return its exit status. An alarm ends a child that hangs."""
     sys.stdout.flush()
     child = os.fork()
     if child:
@@ -79,7 +79,7 @@ def in_child(work):
 
 
 def in_every_way():
-    held = [JITTED[3](np.ones(100_000), 1)]     # its memory is XLA's
+    held = [JITTED[3](np.ones(100_000), 1)]     # its memory belongs to XLA
     call_all(5)
     call_all(7)
     fresh = hovis_xla.jit(lambda x: x * x, target="xla")
@@ -99,11 +99,11 @@ def in_every_way():
     assert same(LOADED_TOO(np.ones(4)), np.ones(4) + 1.0)
     del held
     gc.collect()
-    assert in_child(lambda: call_all(6)) == 0     # a child of its own
+    assert in_child(lambda: call_all(6)) == 0     # a child of the child
 
 
 def at_random(seed):
-    """Forks at any moment, while threads call, trace and compile."""
+    """Fork at random moments while threads call, trace and compile; return the exit statuses."""
     draw, done = random.Random(seed), threading.Event()
 
     def work(k):
@@ -141,7 +141,7 @@ def with_loky():
     folder = os.path.dirname(os.path.abspath(__file__))
 
     def elsewhere(size):
-        """What is in the main module is pickled by its values; a jitted function is its name."""
+        """Import this file as a module: functions of the main module are pickled by value, but jitted functions by name."""
         import sys
         sys.path.insert(0, folder)
         import in_forks
@@ -153,7 +153,7 @@ def with_loky():
 def main(kind, seed):
     global COMPILED, LOADED, LOADED_TOO
     if kind == "unused":
-        # the parent has not used XLA: the child does
+        # only the child uses XLA, not the parent
         for jitted in JITTED:
             jitted.trace(np.ones(5), 3)
 

@@ -1,4 +1,4 @@
-"""Run in a process of its own: eight threads behind a barrier call jitted functions, and compare with the plain ones.
+"""Run in a process of its own: eight threads start at a barrier, call jitted functions, and compare with the plain functions.
 
     python in_threads.py first|changed|mixed seed
 """
@@ -73,7 +73,7 @@ def check(jitted, plain, *args):
 
 
 def together(work):
-    """Each thread does its work, and none begins before all are there."""
+    """Run `work` in all threads; no thread starts before all are ready."""
     gate = threading.Barrier(THREADS)
 
     def run(k):
@@ -91,13 +91,13 @@ def together(work):
 
 
 def first():
-    """Functions of their own: what there is once in a process is made now."""
+    """Each thread has its own function: the singletons of the process are created concurrently."""
     functions = [hovis_xla.jit(lambda x, n, k=k: sums(x, n) + k, target="xla") for k in range(THREADS)]
     together(lambda k: check(functions[k], lambda x, n: sums(x, n) + k, np.ones(5) * k, 3))
 
 
 def changed():
-    """The first call of the same function; and again, when a global that is folded has changed."""
+    """Call the same function for the first time in all threads, and again after a folded global has changed."""
     global SCALE
     compiled, residual, slope = hovis_xla.jit(sums, target="xla"), hovis.jit(counts), hovis.grad(squares)
 
@@ -112,7 +112,7 @@ def changed():
 
 
 def mixed(seed):
-    """Any of these, in any order, with arguments of any size."""
+    """Call all kinds of functions in random order, with arguments of random sizes."""
     functions = [(hovis_xla.jit(plain, target=target), plain) for plain in PLAIN for target in (None, "xla", "python")]
     functions += [(hovis.jit(plain), plain) for plain in PLAIN]
 

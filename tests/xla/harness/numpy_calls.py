@@ -1,4 +1,4 @@
-"""A call, or several, for every public name of NumPy that computes: what the coverage table and its test run.
+"""One or several calls for every public name of NumPy that computes; the coverage table and its test run them.
 
 A line is ``name: expression | expression``; the arguments are those of :data:`ARGUMENTS`, by name.
 """
@@ -532,7 +532,7 @@ choice: np.random.default_rng(k).choice(5, 3)
 """
 
 
-#: Why a name stays Python, or is not looked at: reason → names.
+#: Reasons why names stay in Python or are not covered: reason → names.
 _WHY = {
     "a constant": "np.False_ np.True_ np.e np.euler_gamma np.inf np.nan np.newaxis np.pi np.little_endian np.__version__ np.ScalarType np.sctypeDict np.typecodes",
     "a class or a registry of types, which is known": "np.character np.complexfloating np.flexible np.floating np.generic np.inexact np.integer np.ndarray "
@@ -572,7 +572,7 @@ _WHY = {
     "not lowered yet": " ".join(f"np.fft.{name}" for name in np.fft.__all__),
 }
 
-#: What differs between versions of NumPy.
+#: Names whose entry differs between versions of NumPy.
 BY_VERSION = {"np.linalg.eig": "host or Python", "np.linalg.eigvals": "host or Python"}
 
 REASONS = {name: why for why, names in _WHY.items() for name in names.split()}

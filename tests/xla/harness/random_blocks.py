@@ -1,17 +1,17 @@
-"""What random programs are written with, and how they are run: from a text that tracebacks can quote."""
+"""The basis of random programs: a writer of blocks of statements, and execution of a source text that tracebacks can quote."""
 import linecache
 import random
 
 
 def scope_of(source, name, **scope):
-    """What a source text defines, beside what it is given."""
+    """Execute a source text in the given scope; return the scope."""
     linecache.cache[name] = len(source), None, source.splitlines(True), name
     exec(compile(source, name, "exec"), scope)
     return scope
 
 
 class Blocks:
-    """Lines of statements, in branches and loops; a subclass says what a ``statement``, a ``test`` and a ``result`` are."""
+    """Writes lines of statements, in branches and loops; a subclass defines ``statement``, ``test`` and ``result``."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)

@@ -1,9 +1,9 @@
-"""Random loops of the kinds that the passes over loops look for, with all that may break them.
+"""Random loops of the kinds that the loop passes look for, with variations that may break them.
 
     python -m tests.xla.harness.random_loops --programs 1000 --seed 1
 
-All of them end. They begin with a choice, search, swap what goes round, count by NumPy's numbers, are left in the middle, store into what they read, print and
-raise. Each program is run by CPython, op by op after each pass, and, as a program, by XLA as well.
+All loops terminate. They start with a branch, search, swap loop-carried variables, count with NumPy scalars, exit in the middle, store into arrays that they
+read, print and raise. Each program is run by CPython, op by op after each pass, and as a whole by XLA.
 """
 
 import argparse
@@ -115,7 +115,7 @@ class Writer:
         return f"{v} += 1" if len(ways) == 1 else "pass"
 
     def half(self, depth):
-        """It begins with a choice."""
+        """Write a counting loop that starts with a branch."""
         last = self.counting(depth, "len(a)", "len(a)", "n", "1, len(a)", "len(a) - 1", "n, 0, -1", "0, len(a), 2", "k % 5", "n, n + 3")
         self.choice(depth + 1)
         if self.chance(0.5):
@@ -137,7 +137,7 @@ class Writer:
         self.loops.pop()
 
     def begin(self, depth):
-        """What it holds is known as long as nothing better is found."""
+        """Write a search for a maximum: `best` keeps its known initial value until a better one is found."""
         last = self.counting(depth, "n", "1, n", "k % 7", "1, 9")
         v, inner = self.loops[-1], self.choose("p", "t", "q")
         self.emit(depth + 1, f"{inner} = {self.choose(v, v + ' + 1', '0')}; g = {self.choose('0', '1')}")
@@ -152,7 +152,7 @@ class Writer:
         self.loops.pop()
 
     def pair(self, depth):
-        """What goes round is made of each other."""
+        """Write a loop whose loop-carried variables depend on each other."""
         v = f"i{self.count}"
         self.count += 1
         self.emit(depth, f"{v} = 0")
@@ -168,7 +168,7 @@ class Writer:
         self.loops.pop()
 
     def search(self, depth):
-        """Its test reads an array."""
+        """Write a while loop whose condition reads an array."""
         v, array, outer = f"i{self.count}", self.choose("a", "b", "u", "c"), self.choose(*self.loops, "0")
         self.count += 1
         up = self.chance(0.5)
@@ -187,13 +187,13 @@ class Writer:
 
 
 def program(seed):
-    """(function, source) of a seed."""
+    """Return (function, source) for a seed."""
     source = Writer(seed).text()
     return scope_of(source, f"<loops {seed}>", np=np, math=math, BYTE=np.int8(0), UNSIGNED=np.uint8(0))["f"], source
 
 
 def arguments(seed, number):
-    """What a program is called with: all numbers give arguments of one kind."""
+    """Draw the arguments of a program: for one seed, all numbers give arguments of the same kinds."""
     kind, drawn = random.Random(f"{seed}"), random.Random(f"{seed} {number}")
     size, dtype = kind.choice([0, 1, 2, 5, 5, 6, 8, 12]), kind.choice(["i8", "i8", "i4", "i1", "u1", "u8"])
     a, b = (np.array([drawn.choice([drawn.randrange(-9, 9) / 4, 0.5, 2.5, -0.0, math.nan]) for _ in range(size)]) for _ in range(2))
@@ -206,12 +206,12 @@ def arguments(seed, number):
 
 
 def results(fn, seed, numbers):
-    """By the numbers of arguments, what comes of calls."""
+    """Map each number of arguments to the outcome of the call."""
     return {number: outcome(fn, arguments(seed, number)) for number in numbers}
 
 
 def agrees(wanted, seen):
-    """Does one outcome say what the other does?"""
+    """Do two outcomes agree?"""
     alike = same(seen[0][1], wanted[0][1]) if wanted[0][0] == seen[0][0] == "returned" else same(wanted[0], seen[0])
     return alike and wanted[1] == seen[1] and same(wanted[2], seen[2]) and (wanted[3] == seen[3] or wanted[0][0] == "raised")
 

@@ -1,10 +1,10 @@
-"""Random programs in which objects, generators, closures, dicts and exceptions hold arrays, store into them and hand them on.
+"""Random programs in which objects, generators, closures, dicts and exceptions hold arrays, store into them and pass them on.
 
     python -m tests.xla.harness.random_mixed --programs 1000 --seed 1 --processes 2
 
-Each program is called several times, with arrays of other dtypes and shapes, plainly, under hovis.jit, and under hovis_xla.jit for each target. What it returns,
-raises and prints, what becomes of its arguments and of its globals has to be the same. Numbers are multiples of powers of two, so that no decision hangs on a
-last bit.
+Each program is called several times, with arrays of different dtypes and shapes, in plain Python, under hovis.jit, and under hovis_xla.jit for each target.
+Its results, exceptions and output, and the arguments and globals afterwards, must be the same. Numbers are multiples of powers of two, so that no branch
+depends on the last bit.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from tests.xla.harness.checking import outcome, same
 from tests.xla.harness.random_blocks import Blocks, scope_of
 from tests.xla.harness.random_loops import agrees
 
-#: By their names, the ways in which a program is run beside plain Python.
+#: The ways to run a program besides plain Python, by name.
 WAYS = {
     "hovis.jit": hovis.jit,
     "hovis_xla.jit": hovis_xla.jit,
@@ -62,7 +62,7 @@ class Writer(Blocks):
     def chance(self, p):
         return self.random.random() < p
 
-    # --------------------------------------------------------------------------------------------- what stands in front of f
+    # --------------------------------------------------------------------------------------------- definitions before f
 
     def classes(self):
         step = self.choose("self.w[self.at] += y", "self.w += y", "self.w = self.w + y", "self.w[1:] = self.w[:-1] * 1", "self.w[::2] -= y", "touch(self.w, y)")
@@ -198,7 +198,7 @@ class Writer(Blocks):
                 self.lines.append(f"{pad} if {self.test()}: {self.choose('return t, s', *['break'] * loop)}")
 
     def machine(self, pad, depth):
-        """States are keys of a dict of arrays."""
+        """Write a step of a state machine whose states are keys of a dict of arrays."""
         states = ["'lo'", "'mid'", "'hi'", "state"]
         if self.chance(0.4):
             self.lines.append(f"{pad}for _ in range({self.choose('n', '4')}):")
@@ -239,17 +239,17 @@ class Writer(Blocks):
 
 
 def program(seed):
-    """The text of a program."""
+    """Return the text of a program."""
     return Writer(seed).text()
 
 
 def loaded(seed, source):
-    """What a program defines, anew."""
+    """Execute the text of a program; return its new scope."""
     return scope_of(source, f"<mixed {seed}>", np=np, math=math)
 
 
 def arguments(seed, number):
-    """What a program is called with: other values, dtypes and shapes from number to number."""
+    """Draw the arguments of a program: values, dtypes and shapes differ with the number."""
     drawn = random.Random(f"{seed} {number // 2}")
     dtype, size = drawn.choice(["f8", "f8", "f4", "i8", "i4"]), drawn.choice([4, 5, 5, 6, 3, 1])
     if number < 2:
@@ -261,7 +261,7 @@ def arguments(seed, number):
 
 
 def differing(seed, ways=WAYS):
-    """(the way, the number of the arguments, what was wanted, what came) of the first difference; None: there is none."""
+    """Return (way, number of the arguments, expected, actual) for the first difference, or None if there is none."""
     source, numbers = program(seed), (0, 1, 2 + seed % 2 * 2, 0)
     wanted = _run(loaded(seed, source), lambda fn: fn, seed, numbers)
     for name, way in ways.items():
@@ -272,7 +272,7 @@ def differing(seed, ways=WAYS):
 
 
 def _run(scope, way, seed, numbers):
-    """What comes of each call, and what the globals are then."""
+    """Return the outcome of each call, and the globals after it."""
     fn = way(scope["f"])
     found = []
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -283,7 +283,7 @@ def _run(scope, way, seed, numbers):
 
 
 def _plain(value, around=()):
-    """The value with what its objects hold in their place."""
+    """Replace the objects of the program in a value by tuples of their attributes."""
     if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
         return type(value)(_plain(item, around) for item in value)
     if isinstance(value, dict):
@@ -293,12 +293,12 @@ def _plain(value, around=()):
     return (type(value).__name__, *((key, "itself") if any(item is one for one in around) else (key, _plain(item, (*around, value))) for key, item in vars(value).items()))
 
 
-# ------------------------------------------------------------------------------------------------- for long
+# ------------------------------------------------------------------------------------------------- long runs
 
 
 def work(first, last, ways):
-    """Runs the programs of these seeds; each is told when it begins, for the process may die."""
-    os.environ.setdefault(deadline.VARIABLE, "60")  # a machine that is busy is not to leave them to Python
+    """Run the programs of these seeds; print each seed at its start, since the process may die."""
+    os.environ.setdefault(deadline.VARIABLE, "60")  # so that programs are not left to Python on a busy machine
     for seed in range(first, last):
         print(f"seed {seed}", flush=True)
         try:

@@ -1,4 +1,4 @@
-"""Random programs of Python's own kinds: numbers that change their class, None, strings, tuples, lists, exceptions, loops."""
+"""Random programs over Python's built-in types: numbers that change their class, None, strings, tuples, lists, exceptions, loops."""
 import math
 import random
 
@@ -35,7 +35,7 @@ class Writer:
         return self.rnd.choice(options)
 
     def thing(self, names):
-        """Anything: it may only be asked what it is."""
+        """Draw a value of any kind; only its type, identity and truth should be tested."""
         kind = self.rnd.random()
         if kind < 0.35:
             return self.rnd.choice(THINGS)
@@ -157,7 +157,7 @@ class Writer:
 
 
 def program(seed):
-    """(function, source) of a seed."""
+    """Return (function, source) for a seed."""
     source = Writer(seed).text()
     return scope_of(source, f"<random program {seed}>")["program"], source
 

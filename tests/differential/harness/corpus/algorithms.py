@@ -1,4 +1,4 @@
-"""Small idiomatic functions with calls of them: what `drawing/mutation.py` takes apart and puts together in other ways."""
+"""Small idiomatic functions with example calls, which `drawing/mutation.py` mutates and recombines."""
 import collections
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Small idiomatic functions about control: exceptions, generators, closures, arguments, matching, printing."""
+"""Small idiomatic functions about control flow: exceptions, generators, closures, arguments, matching, printing."""
 import contextlib
 import functools
 import itertools

@@ -1,4 +1,4 @@
-"""Small idiomatic functions that make and use objects."""
+"""Small idiomatic functions that create and use objects."""
 import collections
 import contextlib
 import dataclasses

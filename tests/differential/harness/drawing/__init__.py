@@ -1,4 +1,4 @@
-"""Draws programs of a theme: Python's features by subject, each a small file of snippets, mixed with plain statements."""
+"""Draw programs of a theme, one area of Python's features: each theme is a small file of snippets, which are mixed with plain statements."""
 from __future__ import annotations
 
 import importlib
@@ -76,7 +76,7 @@ class Writer(plain.Writer):
             super().statement()
 
     def made(self, kind: str) -> str:
-        """A new variable of this kind, where there is none."""
+        """Assign a new variable of this kind; return its name."""
         name = f"v{next(self.fresh)}"
         value = self.expression(kind, 0)
         self.put(f"{name} = {value}")
@@ -96,7 +96,7 @@ class Writer(plain.Writer):
         return self.own("cond", depth) if "cond" in self.known_expressions and self.chance(50) else super().condition(depth)
 
     def own(self, kind: str, depth: int) -> str:
-        """One of the theme's expressions."""
+        """Draw one of the theme's expressions."""
         text = templates.fill(self, self.pick(self.known_expressions[kind]), depth - 1)
         return templates.rename(text, next(self.fresh))
 

@@ -1,4 +1,4 @@
-"""The corpus: small functions that somebody wrote, each with some calls."""
+"""The corpus: small handwritten functions, each with some calls."""
 from __future__ import annotations
 
 import ast
@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parents[1] / "corpus"
 
 
 def calls(*arguments: str) -> Callable[[Any], Any]:
-    """What the decorated function may be called with, each call as text."""
+    """Declare the arguments of example calls of the decorated function, each call as text."""
     return lambda fn: fn
 
 
@@ -20,7 +20,7 @@ def calls(*arguments: str) -> Callable[[Any], Any]:
 class Sample:
     function: ast.FunctionDef       # without its decorator
     calls: list[list[str]]          # the arguments of each
-    around: str                     # the rest of its file: what it may need
+    around: str                     # the rest of its file, which it may need
 
     @property
     def parameters(self) -> list[str]:

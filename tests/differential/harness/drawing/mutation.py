@@ -1,4 +1,4 @@
-"""Programs by mutation: functions of the corpus, their statements wrapped, moved, doubled, and put into one another."""
+"""Programs by mutation: functions of the corpus whose statements are wrapped, moved, duplicated and nested into each other."""
 from __future__ import annotations
 
 import ast
@@ -12,14 +12,14 @@ from tests.differential.harness.drawing.plain import GIVEN
 from tests.differential.harness.drawing.pruning import pruned
 from tests.differential.harness.program import Program
 
-#: Around a statement; `u` is a parameter more, a small number.
+#: Wrappers of a statement S; `u` is an additional parameter, a small number.
 WRAPPED = (
     "if u:\n    S", "if not u:\n    S", "if u:\n    S\nelse:\n    S", "for _ in range(u):\n    S", "for _ in range(2):\n    S", "for u in range(u):\n    S", "while True:\n    S\n    break", "while u > 0:\n    u -= 1\n    S",
     "try:\n    S\nexcept Exception as err:\n    print(type(err).__name__, err.args)", "try:\n    S\nfinally:\n    print('finally', u)", "try:\n    S\nexcept (TypeError, ValueError):\n    raise KeyError(u)",
     "with contextlib.suppress(Exception):\n    S", "try:\n    S\nexcept* ValueError as err:\n    print(err.exceptions)", "match u:\n    case 0:\n        S\n    case int(other):\n        print(other)\n        S",
     "for _ in (x for x in [u, 1]):\n    S", "try:\n    if u:\n        raise RuntimeError(u)\n    S\nexcept RuntimeError as err:\n    S\n    del err",
 )
-#: Around an expression.
+#: Wrappers of an expression E.
 INSIDE = ("(lambda: E)()", "[E][0]", "(E if u else E)", "{'k': E}['k']", "next(iter([E]))", "(E, u)[0]", "max([E], key=str)", "(lambda v=E: v)()", "same(E)", "[v for v in [E]][-1]", "(w := E)", "(u and E)", "(E or u)", "Held(E).v", "Held(E).got()")
 CONSTANTS = (0, 1, -1, 2, 3, 10, True, False, None, "", "a", 1.5, -0.0, 2**70, ())
 HELPERS = '''\
@@ -43,12 +43,12 @@ class Held:
 
 
 def suites(tree: ast.AST) -> list[list[ast.stmt]]:
-    """Every list of statements in it."""
+    """Return every list of statements in a tree."""
     return [held for node in ast.walk(tree) for name in ("body", "orelse", "finalbody") if isinstance(held := getattr(node, name, None), list) and held and isinstance(held[0], ast.stmt)]
 
 
 def places(tree: ast.AST, want: Callable[[ast.AST], bool]) -> Iterator[tuple[Any, str, int | None, ast.AST]]:
-    """Where an expression stands that is wanted: its parent, the field, the index in it."""
+    """Yield the places of all expressions that satisfy `want`: the parent, the field, the index in it or None, and the expression."""
     for node in ast.walk(tree):
         if isinstance(node, (ast.JoinedStr, ast.FormattedValue, ast.MatchValue, ast.MatchClass, ast.arguments, ast.match_case)):
             continue
@@ -104,7 +104,7 @@ class Mutator:
             suite[at:at + 1] = _Fill(suite[at], None).visit(ast.parse(self.choices.pick(WRAPPED))).body
 
     def wrap_more(self) -> None:
-        """All from some statement on to the end of its suite."""
+        """Wrap all statements from a random one to the end of its suite."""
         suite, at = self.somewhere()
         made = ast.parse(self.choices.pick(WRAPPED)).body
         for inner in suites(ast.Module(made, [])):
@@ -164,7 +164,7 @@ class Mutator:
         suite.insert(at, ast.parse(self.choices.pick(("if u:\n    raise ValueError(u)", "if u > 1:\n    return u", "assert u, 'u'", "del u", "u += 1", "nonsense(u)"))).body[0])
 
     def nest(self) -> None:
-        """Another function of the corpus inside this one, called there."""
+        """Insert another function of the corpus into this one, with a call."""
         other = self.choices.pick(samples())
         inner = copy.deepcopy(other.function)
         self.around.append(other.around)

@@ -1,8 +1,8 @@
-"""Draws terminating Python programs, calls of them, and a split of the arguments into known and unknown.
+"""Draw terminating Python programs, calls of them, and a split of the arguments into known and unknown.
 
 A program is source text: a prelude of classes and helpers, drawn helper functions, and `f`, whose arguments are drawn
-from its parameters' kinds. It may raise; it ends, since every loop counts down something of its own and helpers
-call only helpers above them; its numbers and containers stay small, since what could double in a loop is cut.
+from its parameters' kinds. It may raise; it terminates, since every loop has its own counter and helpers call only
+helpers defined before them; its numbers and containers stay small, since values that could double in a loop are truncated.
 """
 from __future__ import annotations
 
@@ -77,15 +77,15 @@ THEMES = ("numbers", "heap", "control", "calls")
 
 
 class Writer:
-    """Writes one program; the simplest choice comes first, so that hypothesis can shrink."""
+    """Writes one program; the simplest alternative comes first, so that hypothesis can shrink."""
 
     def __init__(self, choices: Choices, theme: str) -> None:
         self.pick, self.chance, self.number = choices.pick, choices.chance, choices.number
         self.theme = theme
         self.lines: list[str] = []
-        self.depth = 0                      # of indentation
-        self.loops = 0                      # around this statement
-        self.nesting = 2                    # at most
+        self.depth = 0                      # indentation depth
+        self.loops = 0                      # number of loops around this statement
+        self.nesting = 2                    # the maximum
         self.budget = 0
         self.scope: dict[str, str] = {}     # variables that are certainly bound, and the kind that they probably have
         self.counters: set[str] = set()     # variables that keep a loop finite
@@ -94,7 +94,7 @@ class Writer:
         self.in_generator = False
 
     def put(self, line: str) -> None:
-        line = re.sub(r"(?<![\w.])(\d+)(?=\.[a-z_])", r"(\1)", line)       # 3.real is no number
+        line = re.sub(r"(?<![\w.])(\d+)(?=\.[a-z_])", r"(\1)", line)       # 3.real is a syntax error
         self.lines.append("    " * self.depth + line)
 
     def variable(self, *kinds: str) -> str | None:
@@ -102,7 +102,7 @@ class Writer:
         return self.pick(names) if names else None
 
     def new(self, kind: str) -> str:
-        """A name to assign: often one there is, so that kinds meet at joins."""
+        """Return a name to assign: often an existing one, so that different kinds meet at merge points."""
         names = [n for n in self.scope if n not in self.counters]
         if names and self.chance(45):
             name = self.pick(names)
@@ -121,7 +121,7 @@ class Writer:
         return repr(self.pick(VALUES[kind]))
 
     def expression(self, kind: str, depth: int = 2) -> str:
-        """Text whose value is probably of this kind."""
+        """Draw an expression whose value is probably of this kind."""
         if self.number(0, 59) == 31:
             kind = self.pick(["int", "str", "none", "list", "float"])      # a wrong type: raises, or not
         if self.number(0, 299) == 77:
@@ -276,7 +276,7 @@ class Writer:
         return f"Tight({self.expression('int', depth)})"
 
     def call(self, depth: int) -> str:
-        """A call of a helper, in one of the ways its parameters allow."""
+        """Draw a call of a helper, in one of the ways that its parameters allow."""
         if not self.functions:
             return self.constant("int")
         name, form = self.pick(self.functions)
@@ -312,7 +312,7 @@ class Writer:
     }
 
     def block(self, size: int, must: str | None = None) -> None:
-        """An indented suite; what it binds is not certain afterwards."""
+        """Draw an indented suite; the variables that it binds may be unbound afterwards."""
         saved = dict(self.scope)
         self.depth += 1
         start = len(self.lines)
@@ -413,7 +413,7 @@ class Writer:
         self.bind(name, self.scope[old])
 
     def nest(self) -> None:
-        """Objects in objects: aliases that escape, cycles now and then."""
+        """Draw nested objects: aliases that escape, sometimes cycles."""
         inner = self.variable("list", "point", "dict") or "[1]"
         name = f"v{next(self.fresh)}"
         self.put(f"{name} = {self.pick([f'[{inner}, {inner}]', f'{{1: {inner}, 2: 0}}', f'({inner}, {inner})', f'[[{inner}]]'])}")
@@ -503,7 +503,7 @@ class Writer:
         self.otherwise()
 
     def leave(self) -> None:
-        """break, continue, return: behind a test, so that something follows."""
+        """Draw break, continue or return behind a test, so that the following statements are reachable."""
         options = ["return " + self.expression(self.pick(self.KINDS[self.theme]))] if not self.in_generator else ["return"]
         if self.loops:
             options += ["break", "continue"]
@@ -555,7 +555,7 @@ class Writer:
         self.put(self.call(2))
 
     def closure(self) -> None:
-        """An inner function that reads and perhaps writes a variable of this one."""
+        """Draw an inner function that reads and possibly writes a variable of this function."""
         captured = self.variable("int", "list")
         if not captured or captured in self.counters or not captured.startswith("v"):
             captured = f"v{next(self.fresh)}"
@@ -585,7 +585,7 @@ class Writer:
         self.bind(result, "list")
 
     def generate(self) -> None:
-        """A generator of this function's own, consumed in one of several ways."""
+        """Draw a generator function inside this function, consumed in one of several ways."""
         name, captured = f"gen{next(self.fresh)}", self.variable("int") or "1"
         self.put(f"def {name}(k):")
         self.depth += 1

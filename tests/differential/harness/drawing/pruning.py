@@ -1,4 +1,4 @@
-"""Of a prelude only what a program uses: shorter to read, and quicker to run."""
+"""Remove the parts of a prelude that a program does not use, so that it is shorter to read and faster to run."""
 from __future__ import annotations
 
 import ast
@@ -10,7 +10,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 @functools.cache
 def _pieces(prelude: str) -> tuple[tuple[frozenset[str], str, frozenset[str]], ...]:
-    """Each statement of the prelude: the names that it binds, its text, the words in it."""
+    """Split the prelude into statements: the names bound, the text, and the words of each."""
     lines = prelude.splitlines(keepends=True)
     found = []
     for node in ast.parse(prelude).body:
@@ -29,7 +29,7 @@ def _pieces(prelude: str) -> tuple[tuple[frozenset[str], str, frozenset[str]], .
 
 
 def pruned(prelude: str, rest: str) -> str:
-    """The statements of the prelude that rest needs, or what they need."""
+    """Return the statements of the prelude that `rest` needs, directly or indirectly."""
     pieces = _pieces(prelude)
     words = set(_WORD.findall(rest))
     kept: set[int] = set()

@@ -4,8 +4,8 @@
     $:list                  a variable of that kind            $:name      any variable
     $[a | b | c]            one of these texts                 $n          a small number
     $block                  statements, on a line of its own; $body in a function of the snippet, $yields in a generator of it
-    name_                   a name that is new for each use of the snippet; i_ s_ l_ d_ t_ f_ bind an int, str, list, dict, tuple,
-                            float (l2_, too), if a line of the snippet that is not indented assigns them
+    name_                   a new name for each use of the snippet; i_ s_ l_ d_ t_ f_ (also numbered, l2_) bind an int, str, list,
+                            dict, tuple, float if a line of the snippet that is not indented assigns them
 
 A blank line ends a snippet.
 """
@@ -18,7 +18,7 @@ from typing import Any
 KIND = {"i": "int", "s": "str", "l": "list", "d": "dict", "t": "tuple", "f": "float", "b": "bool"}
 _NEW = re.compile(r"(?<![\w.])([A-Za-z]\w*_)(?!\w)|(?<=\.)([A-Za-z]\w*_)(?!\w)")
 _BOUND = re.compile(r"^((?:[a-z]\d?_, \*?)*[a-z]\d?_)(?: = |: | \+= )", re.M)
-_INSIDE = re.compile(r"(except|else|elif|finally|case|return|def|class|@)")      # nothing can stand before it
+_INSIDE = re.compile(r"(except|else|elif|finally|case|return|def|class|@)")      # no statement can be inserted before it
 _HOLE = re.compile(r"\$(\[|:?[a-z]+)")
 
 
@@ -28,7 +28,7 @@ def snippets(text: str) -> tuple[str, ...]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Where the bracket that opened before start closes."""
+    """Return the position of the bracket that closes the one opened before start."""
     depth, quote = 1, ""
     for k in range(start, len(text)):
         c = text[k]
@@ -63,7 +63,7 @@ def _alternatives(text: str) -> list[str]:
 
 
 def fill(writer: Any, text: str, depth: int = 1) -> str:
-    """One line's holes, filled; what a hole needs may be written before the line."""
+    """Fill the holes of a line; statements that a hole needs may be written before the line."""
     out, at = [], 0
     while hole := _HOLE.search(text, at):
         out.append(text[at:hole.start()])
@@ -91,7 +91,7 @@ def rename(text: str, number: int) -> str:
 
 
 def write(writer: Any, snippet: str) -> None:
-    """The snippet's lines, where the writer stands."""
+    """Write the lines of a snippet at the writer's current position."""
     number = next(writer.fresh)
     bound = [name for line in _BOUND.findall(snippet) for name in re.findall(r"[a-z]\d?_", line)]
     loops, generator, scope = writer.loops, writer.in_generator, dict(writer.scope)

@@ -1,4 +1,4 @@
-"""Classes: how attributes are found, operators with their reflected forms, special methods with effects, classes made inside functions."""
+"""Classes: attribute lookup, operators with their reflected forms, special methods with side effects, classes made inside functions."""
 
 PRELUDE = '''\
 class Vec:

@@ -1,4 +1,4 @@
-"""Closures and state: cells, late binding, defaults, globals, what is deleted, recursion, ways to call; and decorators."""
+"""Closures and state: cells, late binding, defaults, globals, deleted variables, recursion, kinds of calls; and decorators."""
 
 PRELUDE = '''\
 def make_counter(start=0):

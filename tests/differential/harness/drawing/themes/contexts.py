@@ -1,4 +1,4 @@
-"""with: managers that are classes, generators, stacks; what they swallow."""
+"""The with statement: managers that are classes, generators or stacks; the exceptions that they suppress."""
 
 PRELUDE = '''\
 class Held:

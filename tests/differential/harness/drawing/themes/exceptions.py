@@ -1,4 +1,4 @@
-"""try in all its forms; what is raised, from what, and in which context."""
+"""The try statement in all its forms; exceptions with their causes and contexts."""
 
 PRELUDE = '''\
 class Trouble(ValueError):

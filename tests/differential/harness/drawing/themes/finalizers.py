@@ -1,10 +1,10 @@
-"""Finalizers, callbacks of weak references and of the collector that write to what the program reads: globals, functions, classes, dicts, cells."""
+"""Finalizers, weak reference callbacks and gc callbacks that write to state that the program reads: globals, functions, classes, dicts, cells."""
 
-#: They write to what `specialize` takes for frozen: such programs are for `jit` alone, with a change between the calls.
+#: They write to state that `specialize` treats as constant: these programs are for `jit` only, with a change between the calls.
 MUTATED = True
-#: While the program runs; what is left of the arguments ends when the test lets go of it.
+#: First and last statement of `f`: finalizers act only in between, since remaining parts of the arguments are finalized when the test releases them.
 FIRST, LAST = "RUNS.append(1)", "RUNS.clear()"
-#: What is known is held by the residual.
+#: Without const: known values are kept alive by the residual.
 HOW = ("type", "Any", "partial")
 KINDS = ("list", "dict", "list", "int")
 VALUES = {

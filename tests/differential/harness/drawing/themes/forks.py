@@ -1,4 +1,4 @@
-"""Processes that fork in the midst of what they do: what the child finds and leaves is right, and the parent goes on as it would have."""
+"""Processes that fork in the middle of their work: the state of the child must be right, and the parent continues unaffected."""
 
 PRELUDE = '''\
 import os

@@ -1,4 +1,4 @@
-"""Generators and iterators: driven by hand, shared, half consumed, closed, escaping."""
+"""Generators and iterators: advanced explicitly, shared, partly consumed, closed, escaping."""
 
 PRELUDE = '''\
 def counter(n):

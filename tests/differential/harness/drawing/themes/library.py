@@ -1,4 +1,4 @@
-"""functools, itertools, operator, collections, and builtins that take functions."""
+"""The modules functools, itertools, operator, collections, and builtins that take functions."""
 
 PRELUDE = '''\
 def add(a, b=10):

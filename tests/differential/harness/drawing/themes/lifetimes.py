@@ -1,4 +1,4 @@
-"""Finalizers: what is printed when an object goes, and when."""
+"""Finalizers: the output when an object is freed, and its time."""
 
 PRELUDE = '''\
 class Dies:

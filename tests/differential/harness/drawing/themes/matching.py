@@ -1,4 +1,4 @@
-"""match in all its patterns, chained comparisons, boolean operators with effects, loops with else."""
+"""The match statement with all patterns, chained comparisons, boolean operators with side effects, loops with else."""
 
 PRELUDE = '''\
 class Dot:

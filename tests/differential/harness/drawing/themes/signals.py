@@ -1,6 +1,6 @@
-"""Handlers of signals that write to what the program reads, raise, and are caught: sent where the program says, so that CPython tells what is right."""
+"""Signal handlers that write to state that the program reads, or raise; signals are sent at fixed places, so that CPython defines the right outcome."""
 
-#: They write to what `specialize` takes for frozen: such programs are for `jit` alone, with a change between the calls.
+#: They write to state that `specialize` treats as constant: these programs are for `jit` only, with a change between the calls.
 MUTATED = True
 FIRST, LAST = "arm(SENT)", "signal.signal(signal.SIGUSR1, signal.SIG_IGN)"
 HOW = ("type", "Any", "partial")

@@ -1,4 +1,4 @@
-"""Strings: formatting in all its forms, methods, bytes; what is folded and what is not."""
+"""Strings: formatting in all its forms, methods, bytes; with and without constant folding."""
 
 EXPRESSIONS = {
     "spec": ("5", "<6", ">8", "^7", "05d", "+", ".2f", "x", "#b", ",", "e", "s", "*^9", "10.3", "{$n}", ".{$n}", "c", "%", "g", "_", "=+8"),

@@ -1,6 +1,6 @@
-"""Threads that change what the program reads, one after the other or in turns, so that CPython tells what is right."""
+"""Threads that change state that the program reads, one after the other or in turns, so that CPython defines the right outcome."""
 
-#: They write to what `specialize` takes for frozen: such programs are for `jit` alone, with a change between the calls.
+#: They write to state that `specialize` treats as constant: these programs are for `jit` only, with a change between the calls.
 MUTATED = True
 HOW = ("type", "Any", "partial")
 KINDS = ("int", "int", "list", "dict", "str")
