@@ -8,7 +8,7 @@ import gc
 import operator
 import types
 import weakref
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from typing import Any, Final
 
 from hovis.engine.environment.footprints import names_in
@@ -33,40 +33,86 @@ _HELD: Final = 1
 _NAMED: Final = 2
 
 
-def escaping(functions: Sequence[Function], stored: Container[int]) -> set[int] | None:
-    """Return the ids of the known objects that escape, and of their dictionaries; None if any object may escape.
+def escaping(functions: Sequence[Function], stored: Collection[int]) -> Set[int] | None:
+    """Return which of the known objects and dictionaries with these ids escape; None if any object may escape.
 
-    stored: the objects that the caller asks about.  If blocks pass one of these on, that is no escape: :mod:`aliased_stores` finds what
-    happens to it.
+    stored: the ids.  If blocks pass one of these objects on, that is no escape: :mod:`aliased_stores` finds what happens to it.
     """
     ops = [op for function in functions for op in function.ops()]
     if any(_reaches_anything(op.callee) for op in ops):
         return None
-    todo: list[tuple[Any, int, Any]] = [(value, _GIVEN, None) for op in ops for value in _given(op)]
+    search = _Search(stored)
+    for op in ops:
+        search.add(_given(op), _GIVEN)
     passed_on = [value for function in functions for block in function.blocks for value in _passed_on(block, function is not functions[0])]
-    todo += [(value, _GIVEN, None) for value in passed_on if id(value) not in stored and id(attribute_place(value)) not in stored]
-    found: dict[int, object] = {}
-    while todo:
-        one, how, namespace = todo.pop()
-        cls = type(one)
-        if id(one) in found or cls in _LEAVES or (cls is dict and "__builtins__" in one):
-            continue
-        if issubclass(cls, type) and not is_python_class(one):
-            continue
-        found[id(one)] = one
-        if len(found) > MOST or cls in weakref.ProxyTypes:
-            return None  # any object may escape: the referent of a proxy cannot be found out
-        if cls is types.FunctionType and (how is not _NAMED or one.__globals__ is namespace):
-            if how is not _NAMED and _reaches_anything(one):
-                return None
-            todo += [(value, _NAMED, one.__globals__) for value in _named(one.__code__, one.__globals__, one.__closure__ or ())]
-        if issubclass(cls, weakref.ref):
-            todo.append((weakref.ref.__call__(one), how, namespace))
-        parts = _of_class(one, how, namespace) if issubclass(cls, type) else contents(one)
-        if is_python_class(cls) and not issubclass(cls, type):
-            parts = [*parts, attribute_place(one), *(held for base in cls.__mro__ if is_python_class(base) for held in vars(base).values())]
-        todo += [(part, max(how, _HELD), namespace) for part in parts]
-    return set(found)
+    search.add([value for value in passed_on if id(value) not in stored and id(attribute_place(value)) not in stored], _GIVEN)
+    return search.found if search.run() else None
+
+
+class _Search:
+    """Finds everything that can be reached from some objects, until all of the objects that are asked about have been found."""
+
+    def __init__(self, wanted: Collection[int]) -> None:
+        self.wanted, self.found = wanted, set[int]()
+        #: objects to follow, with how they are reached and the namespace; those that functions name are followed after all others
+        self.todo: list[tuple[Any, int, Any]] = []
+        self.named: list[tuple[Any, int, Any]] = []
+        #: the objects that have been reached, by id, and how; an object is followed again if it may lead further when reached in another way
+        self.reached: dict[int, object] = {}
+        self.ways: set[tuple[int, int, int]] = set()
+        #: the classes of which instances have been reached, and how
+        self.classes: set[tuple[type, int, int]] = set()
+
+    def add(self, objects: Iterable[object], how: int, namespace: Any = None) -> None:
+        """Add objects that are reached in this way; namespace: the globals of the function that names them, if one does."""
+        todo = self.named if how is _NAMED else self.todo
+        todo += [(one, how, namespace) for one in objects if type(one) not in _LEAVES]
+
+    def run(self) -> bool:
+        """Follow all objects; False if nothing can be said about where they lead."""
+        while (self.todo or self.named) and len(self.found) < len(self.wanted):
+            one, how, namespace = (self.todo or self.named).pop()
+            cls = type(one)
+            is_class = issubclass(cls, type)
+            way = id(one), how if is_class else max(how, _HELD), id(namespace)
+            if way in self.ways or (how is _NAMED and not is_class and (id(one), _HELD, id(None)) in self.ways):
+                continue
+            if (cls is dict and "__builtins__" in one) or (is_class and not is_python_class(one)):
+                continue
+            self.ways.add(way)
+            self.reached[id(one)] = one
+            if id(one) in self.wanted:
+                self.found.add(id(one))
+            if len(self.reached) > MOST or cls in weakref.ProxyTypes:
+                return False  # any object may escape: the referent of a proxy cannot be found out
+            if cls is types.FunctionType and not self._follow_function(one, how, namespace):
+                return False
+            if issubclass(cls, weakref.ref):
+                self.add([weakref.ref.__call__(one)], how, namespace)
+            if is_class:
+                self.add(_of_class(one, how, namespace), max(how, _HELD), namespace)
+                continue
+            self.add(contents(one), max(how, _HELD), namespace)
+            if is_python_class(cls):
+                self._follow_instance(one, max(how, _HELD), namespace)
+        return True
+
+    def _follow_function(self, function: types.FunctionType, how: int, namespace: Any) -> bool:
+        """Add what a function names, unless it is only named itself, by a function of another module; False if it may reach anything."""
+        if how is _NAMED and function.__globals__ is not namespace:
+            return True
+        if how is not _NAMED and _reaches_anything(function):
+            return False
+        self.add(_named(function.__code__, function.__globals__, function.__closure__ or ()), _NAMED, function.__globals__)
+        return True
+
+    def _follow_instance(self, one: object, how: int, namespace: Any) -> None:
+        """Add the attributes of an instance, and those of its class, unless another instance of the class has been reached in this way."""
+        self.add([attribute_place(one)], how, namespace)
+        way = type(one), how, id(namespace)
+        if way not in self.classes:
+            self.classes.add(way)
+            self.add([held for base in type(one).__mro__ if is_python_class(base) for held in vars(base).values()], how, namespace)
 
 
 def _of_class(cls: type, how: int, namespace: Any) -> Iterable[object]:
@@ -85,7 +131,7 @@ def _reaches_anything(callee: object) -> bool:
 
 
 def _is_of_hovis(callee: object) -> bool:
-    return type(callee) is types.FunctionType and callee.__globals__.get("__package__", "").split(".")[0] == "hovis"
+    return type(callee) is types.FunctionType and str(callee.__globals__.get("__package__")).split(".")[0] == "hovis"
 
 
 def _passed_on(block: Block, returned: bool) -> Iterator[object]:
