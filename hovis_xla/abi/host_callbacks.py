@@ -233,7 +233,7 @@ class Lent:
     def __call__(self, *args: Any) -> Any:
         found = [self.fn(*map(_copied, args))]
         if not is_own(found, 0, self.tree):
-            raise ValueError("an object of somebody else's")
+            raise ValueError("the result of a call on the host contains an object that is referenced elsewhere")
         return found[0]
 
 

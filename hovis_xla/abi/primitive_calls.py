@@ -144,7 +144,7 @@ def act(low: L, op: Op, args: list[Operand]) -> Operand:
     wanted = op in low.scope.used and itself is None
     told = promised(callee, args, op) if wanted else None
     if wanted and told is None:
-        raise NotLowerable(f"{name} gives something that is used, and of which nothing is known; {name}.defresult(…, dims=…, alone=False) would say")
+        raise NotLowerable(f"the result of {name} is used, but its type and shape are not known; declare them with {name}.defresult(…, dims=…, alone=False)")
     reached = conduct.reaches is not None or any(isinstance(args[k], Stored) for k in callers)
     around, contents = _around(low) if reached else ([], [])
     stored = sorted(conduct.written - conduct.kept.keys())
@@ -186,14 +186,14 @@ def _check_kept(low: L, op: Op, args: Sequence[Operand], conduct: Conduct, name:
         if isinstance(args[k], Known | Val) and not is_array(args[k]) and not isinstance(getattr(args[k], "value", None), np.ndarray):
             continue  # a number, whether it is known or not
         if not is_array(args[k]):
-            raise NotLowerable(f"{name} may keep, or change, what is in its argument {k + 1}{_at(where)}")
+            raise NotLowerable(f"{name} may keep or change an object inside its argument {k + 1}{_at(where)}")
         if not (isinstance(given, Op) and not may_share(given) and _is_for(given, op, low)):
-            raise NotLowerable(f"{name} may keep the array that it is given{_at(where)}; a copy that nobody else has could be given away")
+            raise NotLowerable(f"{name} may keep the array that it is given{_at(where)}; pass it a copy that is used nowhere else")
     if conduct.given_back and op in low.scope.used and (conduct.itself is None or not is_array(args[conduct.itself])):
-        raise NotLowerable(f"{name} may give back an array that it is given, or a view of one, and not always just that array")
+        raise NotLowerable(f"{name} may return an array that it is given, or a view of one, and its result is not always that array itself")
     arrays = [a.place.location for a in args if isinstance(a, Val) and a.place is not None and a.num.kind == ARRAY]
     if conduct.written and len(set(map(id, arrays))) < len(arrays):
-        raise NotLowerable(f"{name} writes to an array that it is given twice")
+        raise NotLowerable(f"{name} writes to an array that is passed to it as two arguments")
 
 
 def _callers(operand: Operand) -> int | None:
@@ -215,7 +215,7 @@ def _at(where: Location | None) -> str:
 def _stored(args: Sequence[Operand], k: int, name: str) -> Any:
     operand = args[k]
     if not isinstance(operand, Stored):
-        raise NotLowerable(f"{name} writes to its argument {k + 1}, which is not one array")
+        raise NotLowerable(f"{name} writes to its argument {k + 1}, which is not a single array")
     return operand.place
 
 
@@ -223,7 +223,7 @@ def _tree(operand: Operand, leaves: list[Val], low: L, name: str) -> Tree:
     """Return how the host builds an argument, and collect its values. Raises ``NotLowerable`` if the primitive might change or keep it."""
     if isinstance(operand, Struct):
         if operand.callee in _CHANGEABLE:
-            raise NotLowerable(f"{name} is given a {operand.callee.__name__.removeprefix('make_')}, which it might change or keep")
+            raise NotLowerable(f"{name} might change or keep the {operand.callee.__name__.removeprefix('make_')} that is passed to it")
         return "build", operand.callee, tuple(_tree(p, leaves, low, name) for p in operand.parts), operand.op or operand
     if isinstance(operand, OneOf) and not any(map(is_array, operand.members)):
         return cast(Tree, low.tree_of_act(operand, leaves, name, False))

@@ -71,22 +71,22 @@ def variables(function: Function) -> dict[Any, Variable]:
         if acts(op) and op.effect & Effect.OPAQUE and op.callee is not builtins.print:
             _check_looks(op, found)
         if op.callee is getattr and isinstance(getattr(op.args[0], "value", None), type) and _key(op) not in found:
-            raise NotLowerable("an attribute of a class", op.location)
+            raise NotLowerable("a read of a class attribute in a function that stores into variables that outlive the call", op.location)
     _apart([one.where for one in found.values() if one.write is setattr])
     return found
 
 
 def _check_looks(op: Op, variables: dict[Any, Variable]) -> None:
     """Refuse a call that may read a variable, or store into it: during the run, only the program knows its value."""
-    called = getattr(op.callee, "__qualname__", "what is called")
+    called = getattr(op.callee, "__qualname__", "the callee")
     where = sees(op) if isinstance(op.callee, Kept) else op
     if where is not None:
-        calls = f", as it calls what is not known ({place(where.location)})" if where is not op and where.location is not None else ""
-        raise NotLowerable(f"{called} may look at a variable that is stored into{calls}", op.location)
+        calls = f", because it calls an unknown function ({place(where.location)})" if where is not op and where.location is not None else ""
+        raise NotLowerable(f"{called} may read a variable that the compiled code stores into{calls}", op.location)
     seen = looked_at(op)
     for kind, holder, name in variables:
         if not seen.isdisjoint({(0 if kind is setattr else holder, name), (holder, None)}):
-            raise NotLowerable(f"{called} looks at {name or 'a variable of a closure'}, or stores into it, and so does what is compiled", op.location)
+            raise NotLowerable(f"{called} reads or stores into {name or 'a variable of a closure'}, which the compiled code also uses", op.location)
 
 
 def _key(op: Op) -> Any:
@@ -102,14 +102,14 @@ def _variable(op: Op) -> Variable:
     write: Any = op.callee
     read, where = _STORES[write][1], tuple(a.value for a in op.args[:-1] if isinstance(a, Const))
     if write is setattr and type(where[0]) is not type:
-        raise NotLowerable("an attribute of a class that has a class of its own", op.location)
+        raise NotLowerable("a store into an attribute of a class that has a metaclass", op.location)
     try:
         num = num_of_value(read(*where))
     except Exception as error:
         interrupts.let_through(error)
         num = None
     if num is None or num.kind == ARRAY:
-        raise NotLowerable("a variable that outlives the call, and holds no number", op.location)
+        raise NotLowerable("a variable that outlives the call and does not hold a number", op.location)
     return Variable(read, write, where, num)
 
 
@@ -117,4 +117,4 @@ def _apart(attributes: Iterable[tuple[Any, ...]]) -> None:
     """Refuse stores of one attribute into a class and into a subclass of it: the subclass reads the attribute through its base class."""
     for (cls, name), (other, another) in itertools.combinations(attributes, 2):
         if name == another and (issubclass(cls, other) or issubclass(other, cls)):
-            raise NotLowerable(f"{name} is stored into a class, and into one that inherits from it")
+            raise NotLowerable(f"{name} is stored into a class and into a subclass of it")

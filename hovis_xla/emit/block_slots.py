@@ -72,7 +72,7 @@ def unify(slots: Sequence[Slot], what: str) -> Num:
             continue
         num = num_of(slot)
         if num is None:
-            raise NotLowerable(f"{what} is no number here, but {describe(slot)}")
+            raise NotLowerable(f"{what} is not a number here but {describe(slot)}")
         joined = num if found is None else join_nums(found, num)
         if joined is None:
             raise NotLowerable(f"{what} is {found} on one path and {num} on another")
@@ -91,7 +91,7 @@ def join_nums(a: Num, b: Num) -> Num | None:
 
 def describe(slot: Slot) -> str:
     if isinstance(slot, Known):
-        return f"the constant {type(slot.value).__name__}"
+        return f"a constant of type {type(slot.value).__name__}"
     if isinstance(slot, OneOf):
         return " or ".join(map(describe, slot.members))
     return getattr(slot.callee, "__name__", "a container") if isinstance(slot, Struct) else "a method" if not isinstance(slot, Val) else str(slot.num)
@@ -108,7 +108,7 @@ def as_val(slot: Slot, num: Num) -> Val:
     if slot is UNDEF:
         return Val(num, builder.zeros(num.dtype, num.shape).ir)
     if not isinstance(slot, Known):
-        raise NotLowerable(f"a number or an array is expected here, and not {describe(slot)}")
+        raise NotLowerable(f"a number or an array is expected here, not {describe(slot)}")
     try:
         return Val(num, builder.constant(slot.value, num.dtype).ir)
     except OverflowError:

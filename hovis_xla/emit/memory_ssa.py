@@ -49,7 +49,7 @@ class Memory:
         if not level and location in self.bottom:
             return self.bottom[location]
         if not level:
-            raise NotLowerable("an array of which nothing is known here")
+            raise NotLowerable("a read of an array whose contents are not known here")
         loop = self.loops[level - 1]
         if location not in loop.carried:
             before = self._read(location, level - 1)

@@ -244,7 +244,7 @@ class Diagonal:
         return slicing.gather(t, (0, 1), [rows, columns]) if self.shape[0] else builder.zeros(t.dtype, self.shape)
 
     def store(self, t: T, new: T, put: Put) -> T:
-        raise NotLowerable("a store into a diagonal: this raises")
+        raise NotLowerable("a store into a diagonal: NumPy raises an exception")
 
     def host(self, array: np.ndarray[Any, Any], left: Any) -> np.ndarray[Any, Any]:
         return np.diagonal(array, self.offset)
@@ -274,7 +274,7 @@ class Windows:
         return t
 
     def store(self, t: T, new: T, put: Put) -> T:
-        raise NotLowerable("a store into sliding windows: this raises")
+        raise NotLowerable("a store into sliding windows: NumPy raises an exception")
 
     def host(self, array: np.ndarray[Any, Any], left: Any) -> np.ndarray[Any, Any]:
         return np.lib.stride_tricks.sliding_window_view(array, self.sizes, self.axes)

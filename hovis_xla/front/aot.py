@@ -25,7 +25,7 @@ class Lowered:
 
     def __init__(self, traced: tracing.Trace, exact: bool = False) -> None:
         if not isinstance(traced, tracing.Trace):
-            raise SpecError(f"hovis_xla.Lowered is made of a Trace, not of a {type(traced).__name__}")
+            raise SpecError(f"hovis_xla.Lowered takes a Trace, not a {type(traced).__name__}")
         if adapter.is_left_behind():
             raise TraceError(adapter.AFTER_FORK)
         with traces.at_work(traced.fn, traced.options):
@@ -95,7 +95,7 @@ class Compiled:
         """
         plans = plan_of(self.trace.signature)
         if plans is None:
-            raise StorageError("it can't be stored: an argument is an instance or one of several values")
+            raise StorageError("the executable can't be stored: an argument is an instance or one of several values")
         return serialization.dump(self.executable, [(u.name, plan) for u, plan in zip(self.trace.signature.unknown, plans, strict=True)])
 
 
@@ -110,7 +110,7 @@ class Loaded:
         try:
             self._take = taker([plan for _, plan in arguments], checked=True)
         except (TypeError, RecursionError, MemoryError):
-            raise StorageError("a damaged header") from None
+            raise StorageError("this executable is damaged: its header is not valid") from None
 
     def __call__(self, *unknown: Any) -> Any:
         if len(unknown) != len(self._names):
@@ -124,8 +124,8 @@ class Loaded:
         if self.fallback is not None:
             return self.fallback(*unknown)
         if values is None or not self.executable.fits(values):
-            raise SpecError(f"the arguments do not fit what {self.__name__} was compiled for")
-        raise TraceError(f"{self.__name__} raises here, or needs an int of more than 64 bits: that takes Python; load(blob, fallback=the function) has it")
+            raise SpecError(f"the arguments do not fit the types and shapes that {self.__name__} was compiled for")
+        raise TraceError(f"{self.__name__} raises an exception here or needs an int of more than 64 bits: only Python can do this call; pass load a fallback")
 
     def as_text(self) -> str:
         """The optimized HLO."""

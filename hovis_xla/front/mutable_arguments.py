@@ -73,7 +73,7 @@ class Adopting:
         self.executable.log = Log(apart=True)
         looking = next((op for one in callees(function) for op in one.ops() if acts(op) and _may_look(op)), None)
         if looking is not None:
-            raise Seen(f"{getattr(looking.callee, '__qualname__', 'what is called')} may look at an object that is changed", looking.location)
+            raise Seen(f"{getattr(looking.callee, '__qualname__', 'the callee')} may read an object that the function changes", looking.location)
 
     @staticmethod
     def of(traced: tracing.Trace, args: tuple[Any, ...], kwargs: Mapping[str, Any], policy: Mapping[Path, str], exact: bool) -> "Adopting | Seen | None":
@@ -283,4 +283,4 @@ def _check(function: Function, handles: frozenset[int]) -> None:
     """Check that handles are only put into the result; raise NotLowerable if one is used otherwise."""
     for value, user in uses(function):
         if id(value) in handles and not isinstance(user, Return) and not (isinstance(user, Op) and user.callee in BUILDERS):
-            raise NotLowerable(f"the argument {value.name or ''} :: {value.type} is no number or array of known shape", function.location)
+            raise NotLowerable(f"the argument {value.name or ''} :: {value.type} is neither a number nor an array of known shape", function.location)

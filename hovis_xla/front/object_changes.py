@@ -34,7 +34,7 @@ def ends(function: Function) -> Ends:
             pair = _items(block.terminator.value)
             contents = _items(pair[1]) if pair is not None else None
             if pair is None or contents is None:
-                raise NotLowerable("its ways end together", function.location)
+                raise NotLowerable("the results of several paths are merged before they are returned", function.location)
             found.append((block, pair[0], [_items(c) for c in contents]))
     return found
 
@@ -97,7 +97,7 @@ def displaced(graph: Graph, ends: "Ends", wholes: list[Any], leaves: list[Any]) 
             kept.add(id(operand))
             todo += (contents[places[id(operand)]] or []) if id(operand) in places else operand.args if isinstance(operand, Op) else []
         if any(not isinstance(leaf, Const) and id(leaf) not in kept and num_of_type(leaf.type, leaf.dims) is None for leaf in leaves):
-            raise NotLowerable("what an argument holds is let go of")
+            raise NotLowerable("an object that an argument holds is released")
         gone.update(k for k, param in enumerate(wholes) if id(param) not in kept)
     return sorted(gone)
 

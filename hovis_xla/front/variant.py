@@ -34,7 +34,7 @@ from hovis_xla.runtime.executable import Executable
 from hovis_xla.runtime.size_buckets import Sized, never
 
 #: The ways to do a call, in words for the user.
-WAYS: Final = {"xla": "XLA", "parts": "in pieces", "residual": "residual Python", "plain": "the plain function"}
+WAYS: Final = {"xla": "XLA", "parts": "residual Python with compiled pieces", "residual": "residual Python", "plain": "the plain function"}
 #: Maximal number of calls for which a residual that is cut up into pieces runs, while these choose between XLA and Python, before it is
 #: compared with the plain function.
 SETTLING: Final = 32
@@ -122,7 +122,7 @@ class Variant(PythonVariant):
             return executable.contest("residual", "plain")
         self.xla = None
         low = executable.lowered
-        self.told = f"{executable.name} runs as residual Python: about {low.work.python:.1f} µs of work, and a call of XLA costs {executable.overhead:.0f}."
+        self.told = f"{executable.name} runs as residual Python: about {low.work.python:.1f} µs of work, and a call of XLA costs {executable.overhead:.0f} µs."
         return Contest(["residual", "plain"], grows=not all(head.is_simple for head in self._heads))
 
     def serves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -154,7 +154,7 @@ class Variant(PythonVariant):
         if interpreter is not None and not self.trace.fallback:
             self.watch = interpreter
             if self.xla is None:
-                self.told = "It is run op by op."
+                self.told = "It is interpreted operation by operation."
                 self.entry = never
 
     def adopt(self, adopting: Adopting) -> None:
@@ -357,7 +357,7 @@ class Variant(PythonVariant):
         if self.contest.winner is not None:
             self._settled()
         self.xla = None
-        self.told = f"{self.sized or self.decision} It gave up {GIVEN_UP} times in a row (an exception, or an int past 64 bits) and is Python now."
+        self.told = f"{self.sized or self.decision} It gave up {GIVEN_UP} times in a row (an exception or an int past 64 bits): Python does its calls now."
         self.contest.got_through()
         if self.watch is not None:
             self.entry = never
@@ -384,7 +384,7 @@ class Variant(PythonVariant):
         if self.parts is not None and self.parts.pieces:
             text += f"\n{self.parts}"
         if self.shared is not None:
-            text += " Calls with arrays that share memory are residual Python."
+            text += " Calls with arrays that share memory run as residual Python."
         runs = self.xla if self.contest.winner in (None, "xla") else None
         loops = str(runs.loops) if isinstance(runs, Executable) else ""
         grown = str(runs.growing or "") if isinstance(runs, Executable) else ""
@@ -395,7 +395,7 @@ def _told(target: str) -> str:
     """Return the explanation for calls that always run in Python; "" if there is no reason for that."""
     if adapter.is_left_behind():
         return f"It runs as residual Python. {adapter.AFTER_FORK}"
-    return "It runs as residual Python, as it was told to." if target == "python" else ""
+    return "It runs as residual Python, because its target is 'python'." if target == "python" else ""
 
 
 def does_something(executable: Executable) -> bool:

@@ -109,7 +109,7 @@ def _folder() -> tuple[Path | None, str]:
         why = _not_private(where)
     except (OSError, RuntimeError) as error:
         why = str(getattr(error, "strerror", None) or error)
-    return (None, f"Compiled programs are not kept: {name} can't be used ({why}). HOVIS_CACHE_DIR names another folder, or is off.") if why else (where, "")
+    return (None, f"Compiled programs are not stored: {name} can't be used ({why}). Set HOVIS_CACHE_DIR to another folder or off.") if why else (where, "")
 
 
 def _of_the_user() -> Path:
@@ -128,7 +128,7 @@ def _not_private(where: Path) -> str:
     if not hasattr(os, "getuid"):
         return ""
     if found.st_uid != os.getuid():
-        return "it is another user's"
+        return "it belongs to another user"
     return "others can write to it" if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else ""
 
 
@@ -226,7 +226,7 @@ def _size(text: str) -> int:
     except (ValueError, LookupError, OverflowError):
         pass
     with contextlib.suppress(Warning):  # do not raise even where warnings are errors
-        message = f"HOVIS_CACHE_SIZE={text} is no size, as 512M, 2GiB and 1e9 are: {SIZE >> 20} MiB of compiled programs are kept"
+        message = f"HOVIS_CACHE_SIZE={text} is not a size (examples: 512M, 2GiB, 1e9); up to {SIZE >> 20} MiB of compiled programs are stored"
         warnings.warn(message, RuntimeWarning, stacklevel=2)
     return SIZE
 

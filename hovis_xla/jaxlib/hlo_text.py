@@ -38,8 +38,8 @@ class Loops:
         if not count:
             return ""
         text = "Its loop is" if count == 1 else f"Its {count} loops are"
-        text += " native code" if not self.walked else " not native code" if not self.native else f" native code, but for {self.walked}"
-        return text + (f"; in each round {self.copies} arrays are copied." if self.copies else ".")
+        text += " native code" if not self.walked else " not native code" if not self.native else f" native code, except {self.walked}"
+        return text + (f"; in each iteration {self.copies} arrays are copied." if self.copies else ".")
 
 
 def loops_of(text: str, large: int = LARGE) -> Loops:

@@ -147,9 +147,9 @@ class Arrays(Walker):
         """
         location = place.location
         if not location.mutable:
-            raise NotLowerable("a store into an array that was thought to be left alone")
+            raise NotLowerable("a store into an array that was assumed not to be stored into")
         if not place.writable:
-            raise NotLowerable("a store into what np.broadcast_to gives: this raises")
+            raise NotLowerable("a store into the result of np.broadcast_to: NumPy raises an exception")
         self.into.add(location)
 
     def viewed(self, a: Val, step: Step) -> Val:
@@ -188,7 +188,7 @@ class Arrays(Walker):
         own = found.place is not None and found.place.own and found.place.location.owner is None
         if any(found is a for a in args) or (not own and (isinstance(op.callee, Function) or _may_share(op) or _is_of(found, args))):
             if mutable:
-                raise NotLowerable("a view (or what may be one) of an array that is stored into")
+                raise NotLowerable("a view, or a possible view, of an array that is stored into")
             near = [a for a in args if isinstance(a, Val) and a.num.kind == ARRAY]
             told = isinstance(op.callee, Function) or any(found is a for a in args) or _is_of(found, args)
             return found if told else Val(found.num, found.ir, roots=view_roots(near) or found.roots)

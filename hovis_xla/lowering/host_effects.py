@@ -45,7 +45,7 @@ class Effects(Operands):
         """Lower a call that the host makes in program order. Its arguments are numbers, known objects, and containers and texts of these."""
         if isinstance(callee, Kept):
             if kwargs:
-                raise NotLowerable(f"an argument of {name_of(callee)} by a name of which nothing is known")
+                raise NotLowerable(f"{name_of(callee)} is called with keyword arguments")
             return primitive_calls.act(self, op, args)
         lends = callee in ACTS
         leaves: list[Val] = []
@@ -53,7 +53,7 @@ class Effects(Operands):
         wanted = op in self.scope.used and op.type not in (Type(type(None)), Const(None))
         num = num_of_type(op.type) if wanted else None
         if wanted and (num is None or num.kind == ARRAY):
-            raise NotLowerable(f"the result of {name_of(callee)} is used")
+            raise NotLowerable(f"the result of {name_of(callee)} is used, but is not known to be a number")
         act = Act(callee, trees, list(kwargs), [v.num for v in leaves], num, op.location)
         act.record, act.failures = self.record, self.failures
         (found,) = self.in_turn([tensor(v) for v in leaves], act, [num] if num is not None else []) or (None,)
@@ -87,7 +87,7 @@ class Effects(Operands):
         """Call the host after all earlier effects; at run time the call is skipped if the program has already bailed out."""
         self.callbacks.append(callback)
         if self.token is None:
-            raise NotLowerable("an effect where none was expected")
+            raise NotLowerable("a side effect where none was expected")
         number = len(self.callbacks) - 1
         self.acted = True
         kinds = [(r.dtype, r.shape) for r in results]
@@ -117,7 +117,7 @@ class Effects(Operands):
         if callee in persistent_scalars.READS:
             return Val(num, self.memory.read(location).ir)
         if num_of(args[-1]) != num:
-            raise NotLowerable("a variable that outlives the call, and becomes a value of another kind")
+            raise NotLowerable("a variable that outlives the call is assigned a value of another kind")
         self.memory.write(location, tensor(as_val(args[-1], num)))
         return Known(None)
 
@@ -128,11 +128,11 @@ class Effects(Operands):
         """
         values = [a.value for a in args if isinstance(a, Known)]
         if len(values) < len(args):
-            raise NotLowerable("a variable that is not known")
+            raise NotLowerable("a read of an unknown variable")
         try:
             found = callee(*values)
         except (NameError, AttributeError) as missing:
-            raise NotLowerable(f"what is not there now ({missing})") from None
+            raise NotLowerable(f"a name or an attribute that does not exist now ({missing})") from None
         if not self.acted and not self.rereads:
             self.environment.append((callee, tuple(values), found))
         else:

@@ -218,7 +218,7 @@ def lower(
             except ItemsSeen as found:
                 known = {**seen, **found.items}
             except ir.MLIRError as error:
-                raise NotLowerable(f"something that StableHLO has no op for: {str(error).splitlines()[-1]}") from None
+                raise NotLowerable(f"StableHLO does not accept an operation: {str(error).splitlines()[-1]}") from None
             except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
                 interrupts.let_through(error)
                 if os.environ.get("HOVIS_DEBUG"):
@@ -284,7 +284,7 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
     Lowered.
     """
     if not arrival.entries:
-        raise lowering.reasons[0] if lowering.reasons else NotLowerable("it always raises")
+        raise lowering.reasons[0] if lowering.reasons else NotLowerable("the function always raises an exception")
     host_callbacks.only_hosted(lowering.worked, lowering.hosted)
     outputs: list[tuple[Num, Any]] = []
     bail = choice = None

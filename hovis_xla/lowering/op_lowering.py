@@ -126,7 +126,7 @@ class Calls(Effects):
             return self.call(callee.method, [callee.instance, *args], kwargs, op)
         if isinstance(callee, Known) and callable(callee.value):
             return self.call(callee.value, args, kwargs, op)
-        raise NotLowerable("a call of something that is not known")
+        raise NotLowerable("a call of an unknown function")
 
     def call(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None = None) -> Operand:
         """Return the result of a call, by the first rule that applies to it, or else computed from arrays and numbers."""
@@ -141,12 +141,12 @@ class Calls(Effects):
 
     def _of_environment(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand | None:
         if callee is operations.poll:
-            raise NotLowerable("a loop that Ctrl-C may end, which is caught here", op.location if op is not None else None)
+            raise NotLowerable("a loop that Ctrl-C may end, in code that catches the exception", op.location if op is not None else None)
         if callee not in ENVIRONMENT:
             return None
         if op is not None and op.effect & Effect.CLOCK:
             name = next((arg.value for arg in args[1:] if isinstance(arg, Known)), "a variable")
-            raise NotLowerable(f"{name}, which may be changed meanwhile to end the loop", op.location)
+            raise NotLowerable(f"a loop that reads {name}, which may be changed from outside to end the loop", op.location)
         return self.reread(callee, args)
 
     def _of_act(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand | None:
@@ -246,7 +246,7 @@ class Calls(Effects):
             return None, reason
 
     def _both_ways(self, k: int, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand:
-        """Lower a call on a number that is Python's or NumPy's: lower it for each, and select between the results where they differ."""
+        """Lower a call on a number that may be Python's or NumPy's: lower it for each, and select between the results where they differ."""
         value = cast(Val, args[k])
         tag, outer, in_range = T(value.tag, BOOL, ()), self.bail, self.in_range_already
         found: list[Operand] = []
@@ -302,7 +302,7 @@ class Calls(Effects):
     def _all_known(self, named: dict[str, Operand]) -> dict[str, Any]:
         found = {k: v.value for k, v in named.items() if isinstance(v, Known)}
         if len(found) < len(named):
-            raise NotLowerable(f"an argument {next(iter(named.keys() - found.keys()))} that is not known")
+            raise NotLowerable(f"the argument {next(iter(named.keys() - found.keys()))} is not known while compiling")
         return found
 
 

@@ -35,7 +35,7 @@ class Operands(Arrays):
             return Known(value.value)
         found = self.scope.env.get(value)
         if found is None:
-            raise NotLowerable("a value that is made only where an exception was caught", self.op.location if self.op else None)
+            raise NotLowerable("a value that is defined only where an exception was caught", self.op.location if self.op else None)
         return found
 
     def condition(self, value: Operand) -> "T | bool":
@@ -45,7 +45,7 @@ class Operands(Arrays):
             return bool(value.value)
         if isinstance(value, Val) and not value.num.shape:
             return builder.convert(tensor(value), BOOL)
-        raise NotLowerable("a test of something that is no truth", self.op.location if self.op else None)
+        raise NotLowerable("a condition that is not a single truth value", self.op.location if self.op else None)
 
     def val(self, operand: Operand) -> Val:
         """Return an operand as an XLA value; arrays that are constants are read at every call."""
@@ -60,7 +60,7 @@ class Operands(Arrays):
                     return as_val(operand, num)
                 except OverflowError:
                     raise NotLowerable("an integer of more than 64 bits") from None
-        raise NotLowerable(f"a number is wanted where there is {described(operand)}")
+        raise NotLowerable(f"a number or an array is needed here, not {described(operand)}")
 
     def number(self, operand: Operand, num: Num) -> T:
         """Return an operand as a tensor; its Num must be exactly ``num``."""
@@ -158,7 +158,7 @@ def as_told(told: AbstractValue, found: Operand) -> None:
     elif isinstance(found, Val) and found.num.kind != EITHER and (isinstance(told, Array) or type(told) is Type):
         seen = abstract(found)
         if not isinstance(seen, Type) or _facets(told) != _facets(seen):
-            raise NotLowerable(f"what is {told} comes out as {seen}")
+            raise NotLowerable(f"a value of the traced type {told} is lowered to one of type {seen}")
 
 
 def _facets(kind: Type) -> tuple[object, ...]:

@@ -82,7 +82,7 @@ class Results(Calls):
             if isinstance(operand.callee, Listing):
                 list_memory.enough(self, operand)
             if operand.callee not in BUILDERS and holds_handle(operand):
-                raise NotLowerable("a text of an argument that is changed", location)
+                raise NotLowerable("a string made from an argument that the function changes", location)
             number = built.setdefault(operand.op or operand, len(built))
             parts = tuple(self._tree(p, leaves, built, location) for p in operand.parts)
             return "build", Keyed(self._builder(operand.callee, location)), parts, number
@@ -101,7 +101,7 @@ class Results(Calls):
     def _cut(self, array: Ragged, leaves: list[Val], built: dict[object, int], location: Site | None) -> Any:
         """Describe a result that is an array of unknown size: the host cuts it to its size."""
         if not array.own and len(self.active) > 1:
-            raise ShapeUnknown("a part of an array whose size is known at run time only is returned", location)
+            raise ShapeUnknown("the function returns a part of an array, and the size of the part is known only at run time", location)
         if array not in self.cuts:
             t, counts = extents.packed(tensor(array.read()), array.counts)
             whole = Val(array.full, t.ir, roots=array.base.roots if array.own else view_roots([array.base]))
@@ -115,7 +115,7 @@ class Results(Calls):
             return callee
         self.texts = True
         if not self.worked and self.token is None:
-            raise NotLowerable("all of its work is making texts", location)
+            raise NotLowerable("the function does nothing but make strings", location)
         return safely(callee)
 
     def _leaf(self, value: Val, leaves: list[Val], location: Site | None) -> Any:
@@ -124,7 +124,7 @@ class Results(Calls):
             if leaf is value or same_object(leaf, value):
                 return "leaf", k
         if self.ordered and len(self.active) == 1 and not _in_order(value):
-            raise NotLowerable("its elements may not be in C order, and Python looks at their order", location)
+            raise NotLowerable("the elements of an array of the result may not be in C order, and the function inspects their order", location)
         leaves.append(value)
         return "leaf", len(leaves) - 1
 
@@ -201,7 +201,7 @@ def settled(slot: Slot) -> Slot:
     if not isinstance(slot, OneOf):
         return slot
     if any(isinstance(m, Val) and m.place is not None and m.place.location.owner is not None for m in slot.members):
-        raise NotLowerable("the result is one of several arrays of the caller's")
+        raise NotLowerable("the result is one of several arrays that belong to the caller")
     return picked(T(slot.which, INT32, ()), dict(enumerate(slot.members)))
 
 
@@ -225,7 +225,7 @@ def sources_of(slots: list[Slot], template: Template) -> tuple[tuple[Any, ...], 
             part = next((s for s in slots if isinstance(s, Stored) and s.place.location is location), None)
             if part is not None:  # the array itself is no leaf, but a view of it can read its content
                 return "out", out(Num(ARRAY, location.dtype, location.shape), part.read(Place(location)))
-            raise NotLowerable("several views of one array are returned, and not that array", template.location)
+            raise NotLowerable("several views of one array are returned, but not that array itself", template.location)
         return "out", out(whole.num, whole.ir)
 
     sources: list[Any] = []

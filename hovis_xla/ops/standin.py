@@ -97,14 +97,14 @@ class StandIn:
         return called(self.low, fn, args, kwargs)
 
     def _unseen(self, *args: Any) -> Any:
-        raise (NumberUnknown if self.number is int else NotLowerable)("a value is needed while compiling that is known at run time only")
+        raise (NumberUnknown if self.number is int else NotLowerable)("a value is needed while compiling but is known only at run time")
 
     __bool__ = __int__ = __float__ = __complex__ = __array__ = _unseen
 
     def __index__(self) -> int:
         if self.shape or self.dtype.kind not in "iu":
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
-        raise ShapeUnknown("a shape depends on a number that is known at run time only (jit(..., static=...) makes it known)")
+        raise ShapeUnknown("a shape depends on a number that is known only at run time (jit(..., static=...) makes it known)")
 
     def refuse(self) -> None:
         """Bail out where this boolean (or an element of it) holds: Python does the call again, and raises or handles the case."""
@@ -132,7 +132,7 @@ def value_of(low: L, operand: Operand) -> Any:
     """Convert an operand to the value that a model takes."""
     if isinstance(operand, Val):
         if operand.num.kind not in (ARRAY, SCALAR, PYTHON):
-            raise NotLowerable("a number that is Python's or NumPy's")
+            raise NotLowerable("a number that may be Python's or NumPy's")
         return StandIn(low, operand)
     if isinstance(operand, Known):
         if type(operand.value) is np.ndarray and num_of_value(operand.value) is not None:
@@ -146,7 +146,7 @@ def value_of(low: L, operand: Operand) -> Any:
             return parts
         if operand.callee is slice:
             return slice(*parts)
-    raise NotLowerable("a container as an argument of a function of NumPy")
+    raise NotLowerable("a container as an argument of a NumPy function")
 
 
 def operand_of(low: L, value: Any) -> Operand:

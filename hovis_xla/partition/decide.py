@@ -41,10 +41,10 @@ class Decision:
     def __str__(self) -> str:
         if self.executable is not None:
             hosted = ", ".join(dict.fromkeys(self.executable.lowered.hosted))
-            return f"{printable(self.executable.name)} runs as one XLA executable." + (f" Done by the host, inside of it: {hosted}." if hosted else "")
+            return f"{printable(self.executable.name)} runs as one XLA executable." + (f" Called on the host: {hosted}." if hosted else "")
         if isinstance(self.reason, Late):
             return f"It runs as residual Python: {self.reason}"
-        return f"It runs as residual Python, because XLA has no place for this: {self.reason}"
+        return f"It runs as residual Python, because XLA can't run this: {self.reason}"
 
 
 def decide(function: Function, types: Sequence[Num | Known | None] | None = None, exact: bool = False, hurry: bool = False) -> Decision:
@@ -154,7 +154,7 @@ class Parts:
             self.borders.append(reason)
 
     def __str__(self) -> str:
-        lines = [f"{len(self.pieces)} numeric {'piece is' if len(self.pieces) == 1 else 'pieces are'} compiled by XLA, the rest is residual Python:"]
+        lines = [f"{len(self.pieces)} numeric {'piece is' if len(self.pieces) == 1 else 'pieces are'} compiled by XLA; the rest is residual Python:"]
         for piece in self.pieces:
             at = piece.outlined.location
             where = f"{at.file}:{at.line}, in {at.function}" if at is not None else "?"

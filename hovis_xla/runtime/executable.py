@@ -43,7 +43,7 @@ def parameters(function: Function, types: Sequence[Num | Known | None] | None = 
         given = types[k] if types is not None else None
         num = given if given is not None else num_of_type(param.type, param.dims)
         if num is None:
-            raise NotLowerable(f"the argument {param.name or k!s} :: {param.type} is no number or array of known shape", function.location)
+            raise NotLowerable(f"the argument {param.name or k!s} :: {param.type} is neither a number nor an array of known shape", function.location)
         found.append(num)
     return found
 

@@ -43,13 +43,13 @@ def check() -> None:
     """Raise NotLowerable if programs of this jaxlib can't be trusted."""
     wrong = missing() - QUICK
     if wrong:
-        raise NotLowerable(f"jaxlib {adapter.version()} is not as it is expected to be, not so: {', '.join(sorted(wrong))}")
+        raise NotLowerable(f"jaxlib {adapter.version()} does not behave as expected; these checks failed: {', '.join(sorted(wrong))}")
 
 
 def about_loops() -> str:
     """Describe why loops are slow in this jaxlib; empty if it compiles them to native code."""
     slow = missing() & QUICK
-    return f"With jaxlib {adapter.version()} loops are slower than they could be, not so: {', '.join(sorted(slow))}." if slow else ""
+    return f"With jaxlib {adapter.version()}, loops are slower than they could be; these checks failed: {', '.join(sorted(slow))}." if slow else ""
 
 
 def _read(path: Path, about: str) -> frozenset[str] | None:

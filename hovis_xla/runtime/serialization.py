@@ -74,7 +74,7 @@ def encode(value: Any) -> Any:
         return ["scalar", value.dtype.str, _bytes(value.tobytes())]
     if isinstance(value, np.dtype) and value.kind in "biufc":
         return ["dtype", value.str]
-    raise StorageError(f"it can't be stored: its result or its arguments hold {value!r}, which is neither a number nor a string nor a tuple of them")
+    raise StorageError(f"the executable can't be stored: its result or its arguments contain {value!r}, not only numbers, strings and tuples")
 
 
 def decode(form: Any) -> Any:
@@ -94,7 +94,7 @@ def decode(form: Any) -> Any:
             return _array(data, dtype, ())[()]
         case ["dtype", name]:
             return _dtype_of(name)
-    raise StorageError("a damaged header")
+    raise StorageError("this executable is damaged: its header is not valid")
 
 
 def _bytes(data: bytes) -> str:
@@ -113,7 +113,7 @@ def _num_of(form: Any) -> Num:
     kind, dtype, shape = form
     made = Num(kind, _dtype_of(dtype), tuple(shape))
     if kind not in _NUMBERS or not all(type(size) is int and size >= 0 for size in shape):
-        raise StorageError("a damaged header")
+        raise StorageError("this executable is damaged: its header is not valid")
     return made
 
 
@@ -121,7 +121,7 @@ def _dtype_of(name: Any) -> "np.dtype[Any]":
     """Return a dtype of numbers, by its name: an executable holds no others."""
     made = np.dtype(name) if type(name) is str else None
     if made is None or made.kind not in "biufc":
-        raise StorageError("a damaged header")
+        raise StorageError("this executable is damaged: its header is not valid")
     return made
 
 
@@ -134,7 +134,7 @@ def _tree(tree: Any) -> Any:
     if tree[0] == "build":
         name = getattr(tree[1].value, "__name__", "")
         if _BUILDERS.get(name) is not tree[1].value:
-            raise StorageError("it can't be stored: its result holds an instance of a class")
+            raise StorageError("the executable can't be stored: its result holds an instance of a class")
         return ["build", name, [_tree(p) for p in tree[2]], tree[3]]
     if tree[0] == "oneof":
         return ["oneof", tree[1], [_tree(t) for t in tree[2]]]
@@ -211,7 +211,7 @@ def _plan(plan: Any) -> Any:
             return ["dict", [encode(k) for k in keys], [_plan(p) for p in parts]]
         case [("list" | "tuple") as kind, parts]:
             return [kind, [_plan(p) for p in parts]]
-    raise StorageError("it can't be stored: an argument is an instance")
+    raise StorageError("the executable can't be stored: an argument is an instance of a class")
 
 
 def _plan_of(form: Any) -> Any:
@@ -224,7 +224,7 @@ def _plan_of(form: Any) -> Any:
             return ["dict", [decode(k) for k in keys], [_plan_of(p) for p in parts]]
         case [("list" | "tuple") as kind, parts]:
             return [kind, [_plan_of(p) for p in parts]]
-    raise StorageError("a damaged header")
+    raise StorageError("this executable is damaged: its header is not valid")
 
 
 def _callback(made: Any) -> Any:
@@ -245,7 +245,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
 def _host_call(made: HostCall) -> Any:
     name = next((name for name, fn in _functions().items() if fn is made.fn), None)
     if name is None:
-        raise StorageError(f"it can't be stored: it calls {made.fn!r} on the host")
+        raise StorageError(f"the executable can't be stored: it calls {made.fn!r} on the host")
     nums, results = list(map(_num, made.nums)), list(map(_num, made.results))
     return {"fn": name, "args": list(map(_place, made.args)), "names": list(made.names), "nums": nums, "tree": _place(made.tree), "results": results}
 
@@ -268,7 +268,7 @@ def _place(tree: Any) -> Any:
         return list(tree)
     name = next((name for name, made in _KINDS.items() if made is tree[1]), None)
     if name is None:
-        raise StorageError(f"it can't be stored: a call on the host gives {tree[1].__name__}")
+        raise StorageError(f"the executable can't be stored: a call on the host takes or returns a {tree[1].__name__}")
     return ["build", name, [_place(p) for p in tree[2]]]
 
 
@@ -281,7 +281,7 @@ def _place_of(form: Any) -> Any:
 def _printer(act: Any) -> Any:
     """Encode a print; raise StorageError for any other act, which can't be found by a name."""
     if act.fn is not builtins.print:
-        raise StorageError(f"it can't be stored: it calls {getattr(act, 'fn', act)!r} on the host")
+        raise StorageError(f"the executable can't be stored: it calls {getattr(act, 'fn', act)!r} on the host")
     return [list(map(_place, act.args)), list(act.names), list(map(_num, act.nums))]
 
 
@@ -300,9 +300,9 @@ def dump(executable: Executable, arguments: list[tuple[str, Any]]) -> bytes:
     executable = executable.general
     program, low = executable.program, executable.lowered
     if low.record is not None and low.bail is not None:
-        raise StorageError("it can't be stored: it prints, and may have to be done again by Python after that")
+        raise StorageError("the executable can't be stored: it prints, and Python may have to repeat a call that has printed")
     if low.variables:
-        raise StorageError("it can't be stored: it stores into variables that outlive the call")
+        raise StorageError("the executable can't be stored: it stores into variables that outlive the call")
     header = {
         **circumstances(executable.exact),
         "name": executable.name,
@@ -335,9 +335,9 @@ def restore(blob: bytes) -> tuple[Executable, list[tuple[str, Any]]]:
     except StorageError:
         raise
     except adapter.XlaError as error:
-        raise StorageError(f"XLA does not take this executable: {str(error).splitlines()[0]}") from None
+        raise StorageError(f"XLA can't load this executable: {str(error).splitlines()[0]}") from None
     except Exception:  # a damaged header may hold anything, nested arbitrarily deep
-        raise StorageError("a damaged header") from None
+        raise StorageError("this executable is damaged: its header is not valid") from None
 
 
 def _restored(header: dict[str, Any], code: bytes) -> tuple[Executable, list[tuple[str, Any]]]:
@@ -369,7 +369,7 @@ def _check(header: dict[str, Any], low: Lowered) -> None:
         and max(low.starts, default=0) <= len(low.outputs) > max(outputs, default=-1)
     )
     if not holds:
-        raise StorageError("a damaged header")
+        raise StorageError("this executable is damaged: its header is not valid")
 
 
 def _open(blob: bytes) -> tuple[dict[str, Any], bytes]:
@@ -378,17 +378,17 @@ def _open(blob: bytes) -> tuple[dict[str, Any], bytes]:
     blob = bytes(blob)
     start = len(MAGIC) + _DIGEST
     if not blob.startswith(MAGIC):
-        raise StorageError("these bytes are no executable of hovis_xla (of this version)")
+        raise StorageError("these bytes are not an executable of this version of hovis_xla")
     rest = blob[start:]
     if hashlib.sha256(rest).digest() != blob[len(MAGIC) : start]:
-        raise StorageError("this executable is damaged: its digest does not fit")
+        raise StorageError("this executable is damaged: its digest does not match")
     length = int.from_bytes(rest[:_LENGTH], "big")
     try:
         header = json.loads(rest[_LENGTH : _LENGTH + length])
     except (ValueError, RecursionError):
         header = None
     if length > len(rest) - _LENGTH or type(header) is not dict:
-        raise StorageError("a damaged header")
+        raise StorageError("this executable is damaged: its header is not valid")
     return header, rest[_LENGTH + length :]
 
 

@@ -149,7 +149,7 @@ def enter({', '.join(names)}):
         return found
 
     def __str__(self) -> str:
-        return f"{self.name} runs as {len(self.executables)} XLA executables, one for each bucket of sizes that calls have come with."
+        return f"{self.name} runs as {len(self.executables)} XLA executables, one for each bucket of array sizes seen so far."
 
     @property
     def executables(self) -> list[Executable]:

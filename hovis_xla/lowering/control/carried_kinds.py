@@ -109,8 +109,8 @@ def kind_of(slot: Slot, what: str) -> Kind:
     if isinstance(slot, OneOf):
         return Sum(tuple(kind_of(m, what) for m in slot.members))
     if isinstance(slot, Ragged):
-        raise ShapeUnknown(f"{what} is a part of an array whose size is known at run time only")
-    raise NotLowerable(f"{what} is no number here, but {describe(slot)}")
+        raise ShapeUnknown(f"{what} is a part of an array, and the size of the part is known only at run time")
+    raise NotLowerable(f"{what} is not a number here but {describe(slot)}")
 
 
 def _is_plain(callee: object) -> bool:
@@ -154,7 +154,7 @@ def join(a: Kind, b: Kind, what: str) -> Kind:
         else:
             members[at] = join(members[at], other, what)
     if len(members) > MOST:
-        raise NotLowerable(f"{what} is of more than {MOST} kinds")
+        raise NotLowerable(f"{what} has values of more than {MOST} kinds")
     return Sum(tuple(members))
 
 
@@ -218,7 +218,7 @@ def picked(which: T | None, slots: dict[int, Slot]) -> Slot:
     for k, slot in others:
         if same_slot(found, slot):
             continue
-        num = unify([found, slot], "one of several")
+        num = unify([found, slot], "one of several values")
         assert which is not None
         is_other = builder.compare("EQ", which, builder.constant(k, INT32))
         a, b = as_val(found, num), as_val(slot, num)

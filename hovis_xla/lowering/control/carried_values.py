@@ -208,7 +208,7 @@ class CarriedValues:
         if changed:
             raise Changed({}, False)
         if len(set(where.values())) < len(where):
-            raise NotLowerable("an array in a loop is one of several that the loop makes")
+            raise NotLowerable("an array in a loop is one of several arrays that the loop creates")
         for here, found in where.items():
             self.ends[self.arrays[found]] = self.inside[here].ir
         for found, at in self.arrays.items():
@@ -235,7 +235,7 @@ class CarriedValues:
                 if fixed is None and after == before:
                     continue
                 if not lasting(after):
-                    raise NotLowerable(f"{name} changes in a loop and is no number, but {describe(slot)}")
+                    raise NotLowerable(f"{name} changes in a loop and is not a number but {describe(slot)}")
                 found[block, k] = after
                 replaced = replaced and not any(m in members_of(brings) for m in members_of(before))
         if found:
@@ -254,7 +254,7 @@ class CarriedValues:
         if isinstance(slot, OneOf):
             return Choosing(self.carry_value(slot.which, WHICH), tuple(self.carry_exit(m, name) for m in slot.members))
         if not isinstance(slot, Val):
-            raise NotLowerable("a method of an array leaves a loop")
+            raise NotLowerable("a bound method of an array is used after the loop that creates it")
         tag = None if slot.tag is None else self.carry_value(slot.tag, TAG)
         found = self.carry_value(slot.ir, slot.num)
         return slot if found is slot.ir and tag is slot.tag else (found, tag, slot)

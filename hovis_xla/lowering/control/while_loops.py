@@ -75,7 +75,7 @@ def lower_loop(walker: Walker, start: Arrival, region: Region, until: Collection
             if change.replaced and not kinds and _may_peel(walker, region, lowering.heads[0]):
                 return walker.walk(start, lowering.region, lowering.until, first=True)
             kinds = {**kinds, **change.kinds}
-    raise NotLowerable("a loop in which it does not become clear which array is which")
+    raise NotLowerable("a loop in which it can't be determined which array a variable refers to")
 
 
 def _may_peel(walker: Walker, region: Region, head: Block) -> bool:

@@ -85,7 +85,7 @@ def astype(
         return None
     found = np.dtype(dtype.value)
     if not np.can_cast(x.num.dtype, found, known(casting) or "unsafe"):
-        raise NotLowerable(f"a cast from {x.num.dtype} to {found} that is not allowed: this raises")
+        raise NotLowerable(f"a cast from {x.num.dtype} to {found} that is not allowed: NumPy raises an exception")
     if known(copy) is not True and found == x.num.dtype:
         return x if known(order) in (None, "K", "A") else None
     if found.kind not in "biufc" or not found.isnative or found.itemsize > (16 if found.kind == "c" else 8):

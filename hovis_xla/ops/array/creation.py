@@ -120,7 +120,7 @@ def _asarray(copies: bool) -> Row:
             if found is None:
                 return None
             if class_of(obj) is complex and found.kind not in "cb":
-                raise NotLowerable(f"a complex number made {found}: this raises")
+                raise NotLowerable(f"a complex number converted to {found}: NumPy raises an exception")
             if class_of(obj) is not None:
                 check_range(low, t, found)
             same = isinstance(obj, Val) and obj.num.kind == ARRAY and found == t.dtype and itself
@@ -168,7 +168,7 @@ def _contiguous(low: L, a: Operand, dtype: Operand = NONE) -> Operand | None:
     found = _asarray(False)(low, a, dtype)
     if found is a and isinstance(a, Val):
         if a.place is None or a.place.layout() is None:
-            raise NotLowerable("an array in an order of memory that is known at run time only is put in order")
+            raise NotLowerable("an array whose memory order is known only at run time is put into C or Fortran order")
         rely_on_order(a.place)
         return as_array(tensor(a))
     return found if not isinstance(found, Val) or found.num.shape else as_array(builder.reshape(tensor(found), (1,)))

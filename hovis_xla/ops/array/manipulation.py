@@ -39,7 +39,7 @@ def sizes(operand: Operand, what: str = "a shape") -> tuple[int, ...] | None:
         found = [sizes(p, what) for p in operand.parts]
         return None if any(f is None for f in found) else tuple(f[0] for f in found if f is not None)
     if isinstance(operand, Val) and operand.num.dtype.kind in "iu" and not operand.num.shape:
-        raise ShapeUnknown(f"{what} depends on a number that is known at run time only (jit(..., static=...) makes it known)")
+        raise ShapeUnknown(f"{what} depends on a number that is known only at run time (jit(..., static=...) makes it known)")
     if not isinstance(operand, Known):
         return None
     value = operand.value
@@ -93,10 +93,10 @@ def _reshape_tensor(t: T, new: tuple[int, ...]) -> T:
     if -1 in new:
         rest = -math.prod(new)
         if new.count(-1) > 1 or (rest == 0 or t.size % rest):
-            raise NotLowerable(f"an array of {t.size} elements in the shape {new}: this raises")
+            raise NotLowerable(f"an array of {t.size} elements reshaped to {new}: NumPy raises an exception")
         new = tuple(t.size // rest if d == -1 else d for d in new)
     if math.prod(new) != t.size:
-        raise NotLowerable(f"an array of {t.size} elements in the shape {new}: this raises")
+        raise NotLowerable(f"an array of {t.size} elements reshaped to {new}: NumPy raises an exception")
     return builder.reshape(t, new)
 
 
@@ -173,7 +173,7 @@ def _broadcast_to(low: L, x: Operand, shape: Operand) -> Operand | None:
     try:
         np.broadcast_to(np.broadcast_to(0, t.shape), new)
     except ValueError:
-        raise NotLowerable(f"{t.shape} broadcast to {new}: this raises") from None
+        raise NotLowerable(f"{t.shape} broadcast to {new}: NumPy raises an exception") from None
     return as_array(builder.broadcast(t, new))
 
 
@@ -223,7 +223,7 @@ def tensors_of(low: L, items: Operand) -> list[T] | None:
 def _concatenated(parts: Sequence[T], axis: int) -> Val:
     shapes = {tuple(d for k, d in enumerate(p.shape) if k != axis % max(len(p.shape), 1)) for p in parts}
     if len(shapes) > 1 or len({len(p.shape) for p in parts}) > 1 or not parts[0].shape:
-        raise NotLowerable("arrays of different shapes are joined: this raises")
+        raise NotLowerable("arrays of different shapes are joined: NumPy raises an exception")
     return as_array(slicing.concatenate(parts, axis % len(parts[0].shape)))
 
 

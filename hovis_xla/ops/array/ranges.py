@@ -21,7 +21,7 @@ def _known(x: Any) -> Any:
     """Return a known value, also from inside tuples, lists and slices. A number known at run time only raises `NumberUnknown` or `ShapeUnknown`."""
     if isinstance(x, StandIn):
         if x.number in (float, complex):
-            raise NumberUnknown("an array that follows from a number which is not known")
+            raise NumberUnknown("an array is computed from a number that is not known while compiling")
         return operator.index(x)
     if type(x) in (tuple, list):
         return type(x)(map(_known, x))

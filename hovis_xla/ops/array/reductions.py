@@ -29,7 +29,7 @@ def axes_of(axis: Operand, rank: int) -> tuple[int, ...] | None:
     if not all(isinstance(a, int | np.integer) for a in found):
         return None
     if not all(-rank <= a < rank for a in found) or len({a % rank for a in found}) < len(found):
-        raise NotLowerable(f"axis {axis.value} of {rank} dimensions: this raises")
+        raise NotLowerable(f"axis {axis.value} of an array with {rank} dimensions: NumPy raises an exception")
     return tuple(int(a) % rank for a in found)
 
 
@@ -37,7 +37,7 @@ def axis_of(axis: Known, rank: int) -> int:
     """Return the known axis, counted from the front."""
     found = axes_of(axis, rank)
     if found is None or len(found) != 1:
-        raise NotLowerable(f"axis {axis.value} of {rank} dimensions")
+        raise NotLowerable(f"axis {axis.value} is not a single axis of an array with {rank} dimensions")
     return found[0]
 
 
@@ -125,7 +125,7 @@ def chosen(low: L, a: Operand, axis: Operand, where: Operand = TRUE) -> Chosen |
         return None
     test = tensor(low.val(where))
     if test.dtype != BOOL or len(test.shape) > len(x.shape) or np.broadcast_shapes(test.shape, x.shape) != x.shape:
-        raise NotLowerable("a reduction where something holds that is no truth, or of another shape")
+        raise NotLowerable("where= of a reduction is not an array of bools whose shape can be broadcast")
     return Chosen(x, axes, builder.broadcast(test, x.shape))
 
 
@@ -247,7 +247,7 @@ def greatest(dtype: "np.dtype[Any]") -> Any:
 
 def check_nonempty(shape: Sequence[int], axes: Sequence[int]) -> None:
     if count(shape, axes) == 0:
-        raise NotLowerable("a reduction of nothing that has no identity: this raises")
+        raise NotLowerable("a reduction without identity over no elements: NumPy raises an exception")
 
 
 def extreme(x: T, axes: Sequence[int], name: str) -> T:
@@ -273,7 +273,7 @@ def _extreme(name: str) -> Row:
             return None
         started = not (isinstance(initial, Known) and initial.value is np._NoValue)
         if what.where is not None and not started:
-            raise NotLowerable("reduction operation does not have an identity: this raises")
+            raise NotLowerable("reduction operation does not have an identity: NumPy raises an exception")
         if not started:
             return finish(extreme(what.x, what.axes, name), what.axes, what.x.shape, keepdims)
         identity = least(what.x.dtype) if name == "maximum" else greatest(what.x.dtype)

@@ -89,7 +89,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
-        raise NotLowerable(f"shapes {shapes} do not fit together: this raises") from None
+        raise NotLowerable(f"shapes {shapes} can't be broadcast together: NumPy raises an exception") from None
 
 
 def _loop(u: np.ufunc, dtypes: "tuple[np.dtype[Any], ...]") -> Make | None:

@@ -87,7 +87,7 @@ class Picked:
 
 def store(low: L, base: Val, new: T) -> None:
     if not isinstance(base, Stored):
-        raise NotLowerable("a store into an array of unknown origin, or into what may be a view")
+        raise NotLowerable("a store into an array of unknown origin, which may be a view")
     low.write(base.place, new)
 
 
@@ -153,7 +153,7 @@ def written_out(low: L, items: Sequence[Operand], rank: int) -> list[Operand]:
     spent = sum(span(low, i) for i in items)
     dots = [k for k, i in enumerate(items) if isinstance(i, Known) and i.value is Ellipsis]
     if spent > rank or len(dots) > 1:
-        raise Raises("too many indices: this raises", IndexError)
+        raise Raises("too many indices: NumPy raises an exception", IndexError)
     fill: list[Operand] = [Known(slice(None))] * (rank - spent)
     at = dots[0] if dots else len(items)
     return [*items[:at], *fill, *items[at + 1 :]]
@@ -182,7 +182,7 @@ def picked(low: L, view: Val, arrays: Sequence[tuple[int, Operand]], at: int, of
     nums = [_num(low, a) for _, a in arrays]
     for (axis, _), num in zip(arrays, nums, strict=True):
         if num.dtype.kind == "b" and num.shape != shape[axis : axis + len(num.shape)]:
-            raise Raises("a mask of another shape: this raises", IndexError)
+            raise Raises("a mask of another shape: NumPy raises an exception", IndexError)
     axis, only = arrays[0]
     if of_mask and len(arrays) == 1 and nums[0].dtype.kind == "b" and not isinstance(only, Ragged):
         return masked(low, view, axis, tensor(low.val(only)), at != axis)
@@ -191,7 +191,7 @@ def picked(low: L, view: Val, arrays: Sequence[tuple[int, Operand]], at: int, of
     for (axis, array), num in zip(arrays, nums, strict=True):
         if isinstance(array, Ragged):
             if num.dtype.kind == "b":
-                raise NotLowerable("a mask of a size that is known at run time only")
+                raise NotLowerable("a mask whose size is known only at run time")
             given.append((tensor(array.read()), array.counts))
             axes.append(axis)
         elif num.dtype.kind == "b":
@@ -207,7 +207,7 @@ def picked(low: L, view: Val, arrays: Sequence[tuple[int, Operand]], at: int, of
         tensors, counts = extents.aligned(low, given)
         where = np.broadcast_shapes(*(t.shape for t in tensors))
     except ValueError as error:
-        raise Raises(f"{error}: this raises", IndexError) from None
+        raise Raises(f"{error}: NumPy raises an exception", IndexError) from None
     inside = extents.counted(where, counts)
     only_extent = counts[0] if len(counts) == 1 else None
     points = all_in_range(low, [builder.broadcast(t, where) for t in tensors], [shape[axis] for axis in axes], inside, only_extent)

@@ -37,7 +37,7 @@ def _line(low: L, a: Operand) -> Operand:
     """Return the elements of an array in one dimension: a view, if the array is stored into."""
     found: Operand = low.call(np.ndarray.reshape, [a, Known(-1)], {})
     if isinstance(a, Stored) and not (isinstance(found, Stored) and found.place.location is a.place.location):
-        raise NotLowerable("flat of an array whose elements are in another order")
+        raise NotLowerable("ndarray.flat of an array whose elements are not in C order")
     return found
 
 

@@ -59,7 +59,7 @@ def items_of(low: L, index: Operand) -> tuple[Operand, ...]:
         items = tuple(map(Known, index.value))
     items = tuple(advanced_indexing.as_array_item(low, i) for i in items)
     if any(map(_is_no_index, items)):
-        raise Raises("an index that is no integer, slice, mask …: this raises", IndexError)
+        raise Raises("an index that is not an integer, a slice, a mask or the like: NumPy raises an exception", IndexError)
     return items
 
 
@@ -85,7 +85,7 @@ def _slice_of(item: Operand) -> slice | None:
     if isinstance(item, Struct) and item.callee is slice:
         if all(isinstance(p, Known) for p in item.parts):
             return slice(*(p.value for p in item.parts if isinstance(p, Known)))
-        raise ShapeUnknown("a slice whose bounds are known at run time only")
+        raise ShapeUnknown("a slice whose bounds are known only at run time")
     return None
 
 
@@ -94,7 +94,7 @@ def checked(low: L, item: Operand, size: int) -> T:
     if isinstance(item, Known):
         value = int(item.value)
         if not -size <= value < size:
-            raise Raises(f"index {value} of {size}: this raises", IndexError)
+            raise Raises(f"index {value} of an axis of size {size}: NumPy raises an exception", IndexError)
         return builder.constant(value % size, INT64)
     x = position(low, item)
     least, greatest = low.interval(item) or (-(2**63), 2**63)
@@ -139,7 +139,7 @@ def expand(items: tuple[Operand, ...], rank: int) -> list[Operand]:
     spent = sum(1 for i in items if not (isinstance(i, Known) and (i.value is None or i.value is Ellipsis)))
     dots = [k for k, i in enumerate(items) if isinstance(i, Known) and i.value is Ellipsis]
     if spent > rank or len(dots) > 1:
-        raise Raises("too many indices: this raises", IndexError)
+        raise Raises("too many indices: NumPy raises an exception", IndexError)
     fill: list[Operand] = [Known(slice(None))] * (rank - spent)
     at = dots[0] if dots else len(items)
     return [*items[:at], *fill, *items[at + 1 :]]
@@ -251,7 +251,7 @@ def box_at(low: L, shape: tuple[int, ...], items: list[Operand]) -> Box | None:
             plain.append(int(item.value))
         elif is_integer(item):
             if not shape[axis]:
-                raise Raises("an index into nothing: this raises", IndexError)
+                raise Raises("an index into an empty axis: NumPy raises an exception", IndexError)
             dynamic[axis] = checked(low, item, shape[axis])
             plain.append(0)
         else:
@@ -259,7 +259,7 @@ def box_at(low: L, shape: tuple[int, ...], items: list[Operand]) -> Box | None:
         axis += 1
     box = box_of(shape, lambda x: x[(*plain, ...)])
     if box is None:
-        raise NotLowerable("a view of more elements than can be counted")
+        raise NotLowerable("a view of an array with too many elements")
     return replace(box, starts=tuple(dynamic.get(k, s) for k, s in enumerate(box.starts))) if dynamic and 0 not in box.shape else box
 
 

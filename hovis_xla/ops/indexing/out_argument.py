@@ -37,7 +37,7 @@ def without_out(low: L, callee: Callable[..., Any], args: list[Operand], kwargs:
     if _is_nothing(out):
         return options
     if not _takes_out(callee):
-        raise NotLowerable("an option out= that there is not: this raises")
+        raise NotLowerable("out= is not an option of this function: the call raises an exception")
     adds = callee in _ADDING or (callee in _METHODS and _ufunc(args) in _SUMS)
     elements = args[1] if callee in _METHODS and len(args) > 1 else args[0] if args else None
     dtype = options.get("dtype", Known(None))
@@ -56,15 +56,15 @@ def store(low: L, callee: Callable[..., Any], args: list[Operand], kwargs: dict[
     if _is_nothing(out):
         return found
     if not isinstance(found, Val):
-        raise NotLowerable("out= of several results")
+        raise NotLowerable("out= of a function with several results")
     if not found.num.shape and callee in GIVE_NUMBERS:
-        raise NotLowerable("out= of a result without dimensions: what is given is a number")
+        raise NotLowerable("out= of a result without dimensions: the function returns a number")
     target, mask = stores.target_of(low, out), None
     if target is not None and not (isinstance(callee, np.ufunc) and callee.signature is None):
         if target.num.shape != found.num.shape:
-            raise NotLowerable("out= of other dimensions than the result: this raises")
+            raise NotLowerable("out= has another shape than the result: NumPy raises an exception")
         if target.num.dtype != found.num.dtype and not _casts(callee, args):
-            raise NotLowerable("out= of another dtype than the result: NumPy may compute in it")
+            raise NotLowerable("out= has another dtype than the result: NumPy may compute in that dtype")
     if target is not None and isinstance(callee, np.ufunc) and where is not None and not (isinstance(where, Known) and where.value is True):
         mask = builder.broadcast(builder.convert(tensor(low.val(where)), BOOL), target.num.shape)
     stores.assign(low, out, found, casting.value if isinstance(casting, Known) and casting.value is not None else "same_kind", mask)
@@ -76,7 +76,7 @@ def _only(out: Operand) -> Operand:
     if not (isinstance(out, Struct) and out.callee is operations.make_tuple):
         return out
     if len(out.parts) != 1:
-        raise NotLowerable("out= of several results")
+        raise NotLowerable("out= of a function with several results")
     return out.parts[0]
 
 

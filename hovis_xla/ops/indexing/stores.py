@@ -28,7 +28,7 @@ def target_of(low: L, a: Operand) -> Stored | None:
     if isinstance(a, Known) and is_a(a.value, np.ndarray):
         a = low.val(a)
     if isinstance(a, Val) and a.num.kind == ARRAY and not isinstance(a, Stored):
-        raise NotLowerable("a store into an array of unknown origin, or into what may be a view")
+        raise NotLowerable("a store into an array of unknown origin, which may be a view")
     return a if isinstance(a, Stored) else None
 
 
@@ -36,9 +36,9 @@ def assign(low: L, a: Operand, value: Operand, casting: Any = "same_kind", where
     """Store a value into all elements of an array, or into those where the mask ``where`` holds."""
     target, new = target_of(low, a), low.val(value)
     if target is None:
-        raise NotLowerable("out= of something that is no array")
+        raise NotLowerable("out= is not an array")
     if not _fits(new.num, target.num.dtype, casting):
-        raise NotLowerable(f"{new.num.dtype} put into {target.num.dtype}: this raises")
+        raise NotLowerable(f"{new.num.dtype} stored into {target.num.dtype}: NumPy raises an exception")
     x = converted(low, new, target.num.dtype, target.num.shape)
     low.write(target.place, x if where is None else builder.select(where, x, tensor(target)))
 
@@ -79,7 +79,7 @@ def setitem(low: L, a: Operand, index: Operand, value: Operand) -> Operand | Non
     new = low.val(value)
     whole = any(isinstance(i, Known) and i.value is Ellipsis for i in items)
     if len(new.num.shape) > len(box.shape) and (value is not given or not (box.shape or whole)):
-        raise NotLowerable("a list that is deeper than where it is stored, or an array as an element: this raises")
+        raise NotLowerable("a list that is nested too deeply, or an array, stored into elements: NumPy raises an exception")
     place: Place = target.place.then(box)
     low.stores_into(place)
     if not (isinstance(new, Stored) and same_memory(new.place, place)):
@@ -153,13 +153,13 @@ def as_stored_array(low: L, target: Stored, value: Operand) -> Operand:
     if leaves == [value]:
         return value
     if any(isinstance(leaf, Stored) and leaf.place.location is target.place.location for leaf in leaves):
-        raise NotLowerable("a list of parts of an array is stored into that array: NumPy copies one after the other")
+        raise NotLowerable("a list of parts of an array is stored into that array: NumPy copies one part after the other")
     found: Operand = low.call(np.array, [value], {})
     for leaf in leaves:
         if isinstance(leaf, Val | Known) and low.val(leaf).num.kind != ARRAY:
             check_range(low, tensor(low.val(leaf)), target.num.dtype)
     if isinstance(found, Val) and found.num.dtype.kind == "f" and target.num.dtype.kind in "iu" and any(low.val(x).num.dtype.kind in "iu" for x in leaves):
-        raise NotLowerable("integers and floats of a list stored into an array of integers")
+        raise NotLowerable("a list of both integers and floats stored into an array of integers")
     return found
 
 
@@ -210,7 +210,7 @@ def converted(low: L, value: Val, dtype: "np.dtype[Any]", shape: tuple[int, ...]
     while len(x.shape) > len(shape) and x.shape[0] == 1:
         x = builder.reshape(x, x.shape[1:])
     if len(x.shape) > len(shape) or _broadcast(x.shape, shape) != shape:
-        raise NotLowerable(f"a store of {x.shape} into {shape}: this raises")
+        raise NotLowerable(f"a store of shape {x.shape} into shape {shape}: NumPy raises an exception")
     return builder.broadcast(builder.convert(x, dtype), shape)
 
 
@@ -236,7 +236,7 @@ def in_place(plain: Callable[..., Any], row: Row) -> Row:
         if target is None or not isinstance(found, Val):
             return None
         if found.num.shape != target.num.shape:
-            raise NotLowerable(f"{found.num.shape} put into {target.num.shape}: this raises")
+            raise NotLowerable(f"a result of shape {found.num.shape} stored into shape {target.num.shape}: NumPy raises an exception")
         assign(low, target, found)
         return target
 

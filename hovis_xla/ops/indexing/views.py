@@ -103,7 +103,7 @@ def _windows(low: L, a: Val, window_shape: Any, axis: Any = None, *, subok: bool
     try:
         shape = sliding_window_view(_stand_in(a.num.shape), window_shape, axis).shape
     except ValueError as error:
-        raise NotLowerable(f"{error}: this raises") from None
+        raise NotLowerable(f"{error}: NumPy raises an exception") from None
     sizes = (window_shape,) if isinstance(window_shape, int) else tuple(window_shape)
     axes = range(len(a.num.shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
     viewed: Val = low.viewed(a, Windows(shape, sizes, tuple(k % len(a.num.shape) for k in axes)))
@@ -131,7 +131,7 @@ def _boxed(low: L, a: Val, make: Callable[[Any], Any]) -> Operand | None:
     try:
         box = box_of(a.num.shape, make)
     except (ValueError, np.exceptions.AxisError) as error:
-        raise NotLowerable(f"{error}: this raises") from None
+        raise NotLowerable(f"{error}: NumPy raises an exception") from None
     return None if box is None else low.viewed(a, box)
 
 
@@ -139,7 +139,7 @@ def _split(low: L, callee: Any, a: Val, values: list[Any], named: dict[str, Any]
     try:
         count = len(callee(_stand_in(a.num.shape), *values, **named))
     except (ValueError, np.exceptions.AxisError) as error:
-        raise NotLowerable(f"{error}: this raises") from None
+        raise NotLowerable(f"{error}: NumPy raises an exception") from None
     parts = [_boxed(low, a, lambda x, k=k: callee(x, *values, **named)[k]) for k in range(count)]  # type: ignore[misc]
     if any(p is None for p in parts):
         return None
@@ -159,11 +159,11 @@ def _reshaped(low: L, callee: Any, a: Val, values: list[Any], named: dict[str, A
         found = low.viewed(a, step)
     elif a.place.layout() is not None:
         if callee is in_shape:
-            raise NotLowerable("a shape that the elements are not in a row for: this raises")
+            raise NotLowerable("a shape that is not possible without a copy: NumPy raises an exception")
         try:
             shape = np.empty(a.num.shape, np.bool_).reshape(shape).shape
         except ValueError as error:
-            raise NotLowerable(f"{error}: this raises") from None
+            raise NotLowerable(f"{error}: NumPy raises an exception") from None
         found = low.fresh(builder.reshape(tensor(a), shape), True)
     return found
 

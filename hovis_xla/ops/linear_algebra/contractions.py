@@ -67,7 +67,7 @@ def contract(x: T, y: T, axes: tuple[Sequence[int], Sequence[int]], batch: tuple
     A sum begins with 0.0, and therefore is never -0.0; to a sum of a single product, 0.0 is added explicitly.
     """
     if [x.shape[k] for k in axes[0]] != [y.shape[k] for k in axes[1]]:
-        raise NotLowerable(f"{x.shape} times {y.shape}: this raises")
+        raise NotLowerable(f"a product of shapes {x.shape} and {y.shape}: NumPy raises an exception")
     if x.dtype == BOOL:
         return builder.convert(contract(builder.convert(x, INT64), builder.convert(y, INT64), axes, batch), BOOL)
     rest = [[k for k in range(len(t.shape)) if k not in (*axes[n], *batch[n])] for n, t in enumerate((x, y))]
@@ -118,7 +118,7 @@ def sum_of_products(operands: Sequence[T], terms: Terms) -> T:
     for t, labels in zip(operands, terms.inputs, strict=True):
         for label, dim in zip(labels, t.shape, strict=True):
             if dim != 1 and sizes.get(label, 1) not in (1, dim):
-                raise NotLowerable("einsum of dimensions that do not fit: this raises")
+                raise NotLowerable("einsum of dimensions that do not match: NumPy raises an exception")
             sizes[label] = dim if dim != 1 else sizes.get(label, 1)
     left = [_plain(t, labels, sizes) for t, labels in zip(operands, terms.inputs, strict=True)]
     while len(left) > 1:
@@ -144,7 +144,7 @@ def _plain(t: T, labels: Labels, sizes: dict[Any, int]) -> tuple[T, Labels]:
             first = labels.index(label)
             second = labels.index(label, first + 1)
             if t.shape[first] != t.shape[second]:
-                raise NotLowerable("einsum of the diagonal of something that is no square")
+                raise NotLowerable("einsum of a diagonal along axes of different sizes")
             t = diagonal(t, 0, first, second)
             labels = (*(c for k, c in enumerate(labels) if k not in (first, second)), label)
     kept = [k for k, c in enumerate(labels) if t.shape[k] == sizes[c] and sizes[c] != 1]
@@ -223,7 +223,7 @@ def matmul(x: T, y: T) -> T:
         return contract(x, y, ([len(x.shape) - 1], [max(len(y.shape) - 2, 0)]))
     inner = x.shape[-1], y.shape[-2] if len(y.shape) > 1 else y.shape[0]
     if inner[0] != inner[1]:
-        raise NotLowerable(f"{x.shape} times {y.shape}: this raises")
+        raise NotLowerable(f"a product of shapes {x.shape} and {y.shape}: NumPy raises an exception")
     left, i = ("...ij", "i") if len(x.shape) > 1 else ("j", "")
     right, k = ("...jk", "k") if len(y.shape) > 1 else ("j", "")
     return _einsum_of(left, right, f"...{i}{k}", x, y)
@@ -292,7 +292,7 @@ def _vecdot(low: L, a: Operand, b: Operand, /, *, axis: Operand = LAST) -> Opera
         return None
     x, y = (_last(t, axis.value) for t in pair)
     if x.shape[-1] != y.shape[-1]:
-        raise NotLowerable(f"{x.shape} times {y.shape}: this raises")
+        raise NotLowerable(f"a product of shapes {x.shape} and {y.shape}: NumPy raises an exception")
     return result(_einsum_of("...i", "...i", "...", conjugate(x), y))
 
 
@@ -305,7 +305,7 @@ def _last(t: T, axis: int) -> T:
 def _einsum_of(left: str, right: str, out: str, x: T, y: T) -> T:
     terms = parse(*split(f"{left},{right}->{out}"), [len(x.shape), len(y.shape)])
     if terms is None:
-        raise NotLowerable(f"{x.shape} times {y.shape}: this raises")
+        raise NotLowerable(f"a product of shapes {x.shape} and {y.shape}: NumPy raises an exception")
     return sum_of_products([x, y], terms)
 
 
@@ -319,7 +319,7 @@ def _of_core(left: str, right: str, out: str, conjugates: bool = False) -> Row:
         x, y = pair
         inner = x.shape[-1], y.shape[-2 if right.endswith("ij") else -1]
         if inner[0] != inner[1]:
-            raise NotLowerable(f"{x.shape} times {y.shape}: this raises")
+            raise NotLowerable(f"a product of shapes {x.shape} and {y.shape}: NumPy raises an exception")
         return result(_einsum_of(left, right, out, conjugate(x) if conjugates else x, y))
 
     return row

@@ -102,7 +102,7 @@ def _matrix_power(low: L, a: Operand, n: Operand) -> Operand | None:
     if t is None or len(t.shape) < 2 or t.shape[-1] != t.shape[-2]:
         return None
     if isinstance(n, Val) and not n.num.shape:
-        raise ShapeUnknown("what a power of a matrix does depends on a number that is known at run time only (jit(..., static=...) makes it known)")
+        raise ShapeUnknown("the exponent of a matrix power is known only at run time (jit(..., static=...) makes it known)")
     if not isinstance(n, Known) or type(n.value) is not int or n.value < 0:
         return None
     if n.value == 0:
@@ -144,7 +144,7 @@ def _multi_dot(low: L, arrays: Operand) -> Operand | None:
         return None
     labels = [tuple(c for c in (k, k + 1) if len(t.shape) == 2 or c == (1 if k == 0 else k)) for k, t in enumerate(found)]
     if any(x.shape[-1] != y.shape[0] for x, y in itertools.pairwise(found)):
-        raise NotLowerable("matrices that do not fit are multiplied: this raises")
+        raise NotLowerable("a product of matrices whose shapes do not match: NumPy raises an exception")
     ends = tuple(c for c in (0, last + 1) if any(c in label for label in labels))
     return result(sum_of_products(found, Terms(tuple(labels), ends)))
 

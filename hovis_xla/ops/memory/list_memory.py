@@ -87,7 +87,7 @@ def store_item(low: L, item: Item, value: Operand, arrays: Iterator[Stored], at:
         raise NotLowerable("items of different kinds in a list")
     found = as_val(value, item)
     if found.num.shape and isinstance(found, Stored):
-        raise NotLowerable("an array in a list that is stored into later")
+        raise NotLowerable("an array that is stored into is an item of a growing list")
     low.write(_cell(next(arrays), at), tensor(found))
     if item.kind == EITHER:
         low.write(_cell(next(arrays), at), T(found.tag, BOOL, ()))
@@ -105,7 +105,7 @@ def _item(value: Operand) -> Item:
         return tuple(map(_item, parts))
     num = num_of(value)
     if num is None or (num.kind == ARRAY and (not num.shape or isinstance(value, Known))):
-        raise NotLowerable("an object in a list that grows")
+        raise NotLowerable("an item of a growing list that is neither a number nor an array that the function makes")
     return num
 
 

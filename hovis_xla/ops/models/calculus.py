@@ -31,7 +31,7 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
     if n < 0 or a.ndim == 0:
         raise ValueError("order must be non-negative")
     if n == 0:
-        raise NotLowerable("np.diff of order 0 is the array itself")
+        raise NotLowerable("np.diff with n=0 returns the array itself")
     axis = axis_of(axis, a.ndim)
     less = np.not_equal if a.dtype == np.bool_ else np.subtract
     for _ in range(n):
@@ -293,7 +293,7 @@ def _polynomial_sum(a1: Any, a2: Any, combine: Any) -> Any:
 @model(np.polyder)
 def polyder(p: Any, m: int = 1) -> Any:
     if m != 1 or not is_array(p) or p.ndim != 1 or p.dtype.kind not in "ifc":
-        raise NotLowerable("np.polyder of a higher order")
+        raise NotLowerable("np.polyder with m other than 1 or an unsupported polynomial")
     return p[:-1] * np.arange(len(p) - 1, 0, -1)
 
 
@@ -334,7 +334,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
     y = np.floor(y) if integer else y
     y = y if dtype is None else y.astype(np.dtype(dtype))
     if retstep and step is None:
-        raise NotLowerable("np.linspace without a step")
+        raise NotLowerable("np.linspace with retstep=True but without a step")
     return (y, step) if retstep else y
 
 
@@ -356,7 +356,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     start, stop = (first.call(np.asarray, e) for e in (start, stop))
     real = np.result_type(start.dtype, stop.dtype, 1.0, np.zeros((), dtype))
     if real.kind == "c" or start.ndim or stop.ndim or axis or not num or num < 2:
-        raise NotLowerable("np.geomspace of arrays or complex numbers")
+        raise NotLowerable("np.geomspace of arrays or complex numbers, or of fewer than two numbers")
     start, stop = start.astype(real), stop.astype(real)
     ((start == 0) | (stop == 0)).refuse()
     sign = np.sign(start)

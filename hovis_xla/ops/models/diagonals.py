@@ -81,7 +81,7 @@ def diag_indices_from(arr: Any) -> Any:
 
 
 def _refuse() -> Any:
-    raise ValueError("a shape that does not fit: this raises")
+    raise ValueError("a shape that does not fit: NumPy raises an exception")
 
 
 @model(np.vander)

@@ -130,7 +130,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
         axisa = axisb = axisc = axis
     a, b = np.moveaxis(a, axis_of(axisa, a.ndim), -1), np.moveaxis(b, axis_of(axisb, b.ndim), -1)
     if a.shape[-1] != 3 or b.shape[-1] != 3:
-        raise NotLowerable("vectors of other than three numbers")
+        raise NotLowerable("np.cross of vectors that do not have three elements")
     dtype = np.promote_types(a.dtype, b.dtype)
     a, b = np.broadcast_arrays(a.astype(dtype), b.astype(dtype))
     x, y = ([v[..., k] for k in range(3)] for v in (a, b))

@@ -30,7 +30,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
         weights = weights.astype(np.float64)
     if len(x) == 0:
         if weights is not None:
-            raise NotLowerable("np.bincount of nothing: it gives ints, whatever the weights are")
+            raise NotLowerable("np.bincount of an empty array with weights: NumPy returns ints")
         return zeros(first, size, np.int64)
     if size == 0:
         raise NotLowerable("np.bincount without a minlength: the shape of the result depends on values")
@@ -46,9 +46,9 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     if weights is not None:
         weights = np.ravel(arrayed(weights, first))
         if weights.shape != a.shape or weights.dtype.kind not in "fiub":
-            raise NotLowerable("np.histogram with such weights")
+            raise NotLowerable("np.histogram with weights of another shape or of an unsupported dtype")
     if isinstance(bins, str) or a.dtype.kind not in "fiu":
-        raise NotLowerable("np.histogram with an automatic number of bins")
+        raise NotLowerable("np.histogram with an automatic number of bins or of an unsupported dtype")
     edges, uniform = _edges(a, bins, range, first)
     size = len(edges) - 1
     if uniform is not None:
@@ -59,7 +59,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
         keep = (a >= edges[0]) & (a <= last)
     places = np.where(keep, places, size)
     if weights is not None and uniform is None:
-        raise NotLowerable("np.histogram with weights and edges")
+        raise NotLowerable("np.histogram with both weights and explicit bin edges")
     counts = counted(places, size, None if weights is None else weights.astype(np.float64))
     counts = counts if weights is None else counts.astype(weights.dtype)
     if density:
@@ -72,7 +72,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     first = standing(a, bins, range)
     if isinstance(bins, str) or weights is not None:
-        raise NotLowerable("np.histogram_bin_edges with an automatic number of bins")
+        raise NotLowerable("np.histogram_bin_edges with weights or an automatic number of bins")
     return np.copy(_edges(np.ravel(arrayed(a, first)), bins, range, first)[0])
 
 
@@ -83,7 +83,7 @@ def _edges(a: Any, bins: Any, limits: Any, first: Any) -> tuple[Any, Any]:
     if isinstance(bins, StandIn) or np.ndim(bins) == 1:
         edges = arrayed(bins, first)
         if edges.ndim != 1 or len(edges) < 2:
-            raise NotLowerable("edges of no bin")
+            raise NotLowerable("bin edges that are not a one-dimensional array of at least two")
         np.any(edges[:-1] > edges[1:]).refuse()
         return edges, None
     count = operator.index(bins)

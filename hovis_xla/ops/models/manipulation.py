@@ -160,7 +160,7 @@ def _weakly(x: Any) -> Any:
 @model(np.choose, np.ndarray.choose)
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     if out is not None or not isinstance(choices, tuple | list) or not is_numpy(a) or not np.can_cast(a.dtype, np.int64):
-        raise NotLowerable("np.choose of something else than a list of arrays")
+        raise NotLowerable("np.choose with out=, with indices that are not ints, or of something other than a list or a tuple of arrays")
     count = len(choices)
     arrays = [arrayed(c, a) for c in choices]
     dtype = np.result_type(*map(_weakly, choices))
@@ -236,7 +236,7 @@ def _compressed(*args: Any, axis: Any = None, **named: Any) -> Any:
 @model(np.delete)
 def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     if isinstance(obj, StandIn):
-        raise NotLowerable("np.delete at places that are not known")
+        raise NotLowerable("np.delete at indices that are not known")
     if axis is None:
         arr, axis = np.ravel(arr), 0
     axis = axis_of(axis, arr.ndim)
@@ -247,7 +247,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
 @model(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     if isinstance(obj, StandIn) or not isinstance(obj, int | np.integer) or isinstance(obj, bool):
-        raise NotLowerable("np.insert at several places, or at one that is not known")
+        raise NotLowerable("np.insert at several indices, or at one that is not known")
     if axis is None:
         arr, axis = np.ravel(arr), 0
     axis = axis_of(axis, arr.ndim)
@@ -257,7 +257,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     place = int(obj) % size if obj < 0 else int(obj)
     values = arrayed(values, arr)
     if arr.dtype.kind in "iub" and values.dtype != arr.dtype:
-        raise NotLowerable("np.insert of numbers of another kind")
+        raise NotLowerable("np.insert of values of another dtype")
     values = np.reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape).astype(arr.dtype)
     values = np.moveaxis(values, 0, axis)
     shape = tuple(values.shape[k] if k == axis else d for k, d in enumerate(arr.shape))
@@ -298,7 +298,7 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     if not isinstance(indices, StandIn) or indices.dtype.kind not in "iu":
-        raise NotLowerable("np.unravel_index of something else than integers")
+        raise NotLowerable("np.unravel_index of indices that are not integers")
     rest = indices.astype(np.int64) if is_numpy(indices) else np.int64(0) + indices
     ((rest < 0) | (rest >= math.prod(sizes))).refuse()
     found = []
@@ -312,7 +312,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
 def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Any:
     sizes = tuple(dims) if isinstance(dims, tuple | list) else (dims,)
     if isinstance(multi_index, StandIn) or len(multi_index) != len(sizes) or order != "C" or mode not in ("raise", "wrap", "clip"):
-        raise NotLowerable("np.ravel_multi_index of something else than a tuple")
+        raise NotLowerable("np.ravel_multi_index of an array, or with an unsupported option")
     first, result = standing(multi_index), None
     for index, size in zip(multi_index, sizes, strict=True):
         index = arrayed(index, first)
@@ -347,7 +347,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
 @model(np.apply_over_axes)
 def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
     if func not in (np.sum, np.max, np.min, np.mean, np.prod, np.any, np.all):
-        raise NotLowerable("np.apply_over_axes of another function")
+        raise NotLowerable("np.apply_over_axes of an unsupported function")
     for axis in axes if isinstance(axes, tuple | list) else (axes,):
         a = func(a, axis=axis, keepdims=True)
     return a

@@ -104,7 +104,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     order = None
     for key in arrays:
         if key.ndim != 1 or axis_of(axis, 1):
-            raise NotLowerable("np.lexsort of matrices")
+            raise NotLowerable("np.lexsort of keys that are not one-dimensional")
         if order is None:
             order = np.argsort(key, kind="stable")
         else:

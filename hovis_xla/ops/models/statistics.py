@@ -36,7 +36,7 @@ def median(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     a = a if is_numpy(a) else arrayed(a)
     flat, axes = _gathered(arrayed(a), axis)
     if not flat.shape[-1] or a.dtype.kind not in "biuf":
-        raise NotLowerable("np.median of nothing, or of complex numbers")
+        raise NotLowerable("np.median of an empty array, or of complex numbers")
     ordered = np.sort(flat, axis=-1)
     found = _middle(ordered)
     if a.dtype.kind == "f":
@@ -83,14 +83,14 @@ def _known_quantiles(q: Any) -> Any:
 def _quantiles(a: Any, q: Any, axis: Any, method: str, keepdims: Any) -> Any:
     a = arrayed(a)
     if a.dtype.kind not in "fiu" or q.ndim > 1 or a.dtype == np.float16 or (a.dtype == np.float32 and q.ndim):
-        raise NotLowerable("quantiles of other numbers than floats and integers")
+        raise NotLowerable("quantiles of an unsupported dtype or number of dimensions")
     if not np.all((q >= 0) & (q <= 1)):
         raise ValueError("Quantiles must be in the range [0, 1]")
     flat, axes = _gathered(a, axis)
     n = flat.shape[-1]
     spots = _positions(q, n, method) if n else None
     if spots is None:
-        raise NotLowerable(f"quantiles of nothing, or with method={method!r}")
+        raise NotLowerable(f"quantiles of an empty array, or with method={method!r}")
     ordered = np.sort(flat, axis=-1)
     last = at(ordered, ordered.ndim - 1, -1)
     found = [_quantile(ordered, spot, method, a.dtype) for spot in np.ravel(spots)]
@@ -140,7 +140,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     if not returned:
         return found
     if scale is None:
-        raise NotLowerable("np.average of nothing")
+        raise NotLowerable("np.average of an empty array")
     return found, np.copy(np.broadcast_to(scale, found.shape)) if found.shape else scale + found.dtype.type(0)
 
 
@@ -157,7 +157,7 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: An
     ddof = (0 if bias else 1) if ddof is None else ddof
     count = x.shape[1] - ddof
     if x.shape[0] == 0 or count <= 0:
-        raise NotLowerable("np.cov of too little")
+        raise NotLowerable("np.cov of too few observations")
     x = x - np.mean(x, axis=1, keepdims=True)
     c = np.dot(x, np.conj(x.T)) * np.true_divide(1, count)
     return c if c.shape[0] > 1 else np.reshape(c, ())
@@ -244,7 +244,7 @@ def _nan_arg(a: Any, axis: Any, arg: Any, worst: Any) -> Any:
 def _nan_mean(a: Any, axis: Any, keepdims: Any) -> tuple[Any, Any, Any]:
     filled, holes = _without(a, 0)
     if holes is None or a.dtype.kind != "f" or a.dtype == np.float16:
-        raise NotLowerable("a mean without nans of other numbers than floats")
+        raise NotLowerable("a mean without NaNs of numbers other than float32 and float64")
     count = np.sum(~holes, axis=axis, dtype=np.intp, keepdims=keepdims)
     return filled, holes, count
 
@@ -290,7 +290,7 @@ def nanmedian(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
         return median(a, axis, keepdims=keepdims)
     flat, axes = _gathered(a, axis)
     if not flat.shape[-1]:
-        raise NotLowerable("np.nanmedian of nothing")
+        raise NotLowerable("np.nanmedian of an empty array")
     ordered = np.sort(flat, axis=-1)
     count = np.sum(~np.isnan(flat), axis=-1, keepdims=True)
     low, high = (count - 1) // 2, count // 2

@@ -292,7 +292,7 @@ def _exact(low: L, x: Operand, digits: Operand | None = None) -> Operand | None:
     if class_of(x) not in (int, bool) or not isinstance(digits, Known) or type(digits.value) is not int:
         return None
     if digits.value < -18:
-        raise NotLowerable("round to more than 18 digits before the point")
+        raise NotLowerable("round() to more than 18 digits before the decimal point")
     return written(_round_int, int, int)(low, x, digits)
 
 

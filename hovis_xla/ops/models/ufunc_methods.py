@@ -68,7 +68,7 @@ def reduced(u: Any, array: Any, axis: Any = 0, dtype: Any = None, out: Any = Non
     axes = axes_of(axis, array.ndim)
     found = _folding(u, array.dtype)
     if dtype is not None or out is not None or (u not in ASSOCIATIVE and len(axes) > 1):
-        raise NotLowerable(f"np.{u.__name__}.reduce with a dtype")
+        raise NotLowerable(f"np.{u.__name__}.reduce with dtype=, out= or several axes")
     result = array.astype(found)
     for k in axes:
         result = _folded(u, result, k, found)
@@ -102,12 +102,12 @@ def reduceat(u: Any, array: Any, indices: Any, axis: int = 0) -> Any:
     """``np.ufunc.reduceat`` with known indices."""
     axis = axis_of(axis, array.ndim)
     if isinstance(indices, StandIn):
-        raise NotLowerable("reduceat at places that are not known")
+        raise NotLowerable("reduceat at indices that are not known")
     places, n = [int(k) for k in np.asarray(indices)], array.shape[axis]
     if any(not 0 <= k < n for k in places):
         raise IndexError("index out-of-bounds")
     if len(places) > 4 * MOST_STEPS:
-        raise NotLowerable("reduceat at many places")
+        raise NotLowerable("reduceat at many indices")
     ends = [*places[1:], n]
     pieces = [cut(array, axis, k, max(e, k + 1)) for k, e in zip(places, ends, strict=True)]
     if u is np.add and array.dtype.kind in "fc":  # reduceat begins with the first element instead of 0.0: the sum may be -0.0

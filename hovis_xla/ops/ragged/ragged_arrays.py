@@ -58,7 +58,7 @@ def call(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand]) -
     """Lower a call with parts of unknown size among its arguments; raise `ShapeUnknown` if it is not supported."""
     found = _call(low, callee, args, kwargs)
     if found is None:
-        raise ShapeUnknown(f"{getattr(callee, '__name__', callee)} of a part of an array whose size is known at run time only")
+        raise ShapeUnknown(f"{getattr(callee, '__name__', callee)} of a part of an array, and the size of the part is known only at run time")
     return found
 
 

@@ -78,7 +78,7 @@ def item(low: L, x: Ragged, index: Operand) -> Operand | None:
     assert extent is not None
     count = number(extent)
     if not t.shape[0]:
-        raise Raises("an index into nothing: this raises", IndexError)
+        raise Raises("an index into an empty axis: NumPy raises an exception", IndexError)
     at = position(low, index)
     at = select(compare("LT", at, like(0, at)), add(at, count), at)
     low.raise_if(or_(compare("LT", at, like(0, at)), compare("GE", at, count)), IndexError)
@@ -169,7 +169,7 @@ def _part(low: L, array: Val, bounds: dict[int, tuple[Any, Any]]) -> Ragged:
 
     def write(base: Val, new: T) -> None:
         if not isinstance(base, Stored):
-            raise NotLowerable("a store into an array of unknown origin, or into what may be a view")
+            raise NotLowerable("a store into an array of unknown origin, which may be a view")
         here = counted(shape, tuple(counts))
         assert here is not None
         low.write(base.place, select(here, new, tensor(base)))
@@ -186,7 +186,7 @@ def clipped_bound(low: L, bound: Operand, default: int, size: int) -> Any:
     if isinstance(bound, Known):
         return default if bound.value is None else slice(bound.value, None).indices(size)[0]
     if not isinstance(bound, Val) or bound.num.dtype.kind not in "iu" or bound.num.kind == ARRAY:
-        raise NotLowerable("a slice with bounds that are no integers")
+        raise NotLowerable("a slice with bounds that are not integers")
     given = tensor(bound)
     least, greatest = low.interval(bound) or (-(2**63), 2**63)
     key = size, least < 0, greatest > size  # what is certain of the bound here may not be certain elsewhere
@@ -210,9 +210,9 @@ def assign(low: L, target: Ragged, value: Operand, casting: Any = None) -> None:
     found = data_and_counts(low, value) or (tensor(low.val(value)), ())
     t, counts = found
     if casting is not None and not (isinstance(value, Val) and value.num.kind == "python") and not np.can_cast(t.dtype, target.full.dtype, casting):
-        raise NotLowerable(f"{t.dtype} put into {target.full.dtype}: this raises")
+        raise NotLowerable(f"{t.dtype} stored into {target.full.dtype}: NumPy raises an exception")
     if len(t.shape) > len(shape) or (t.dtype.kind == "c" and target.full.dtype.kind != "c"):
-        raise NotLowerable("a store of an array of more dimensions, or of complex numbers into others")
+        raise NotLowerable("a store of an array with more dimensions, or of complex numbers into an array that is not complex")
     for axis in range(-len(t.shape), 0):
         mine, other, size, place = target.counts[axis], counts[axis], t.shape[axis], len(t.shape) + axis
         if (other is None and size == 1) or (mine is not None and same(mine, other) and size == shape[axis]):

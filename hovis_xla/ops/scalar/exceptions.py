@@ -21,7 +21,7 @@ def _matches(low: L, x: Operand, classes: Operand) -> Operand | None:
         return None
     flat = [one for c in wanted if isinstance(c, Known) for one in (c.value if is_a(c.value, tuple) else (c.value,))]
     if not all(isinstance(one, type) and issubclass(one, BaseException) for one in flat):
-        raise NotLowerable("an except clause that is no class")
+        raise NotLowerable("an except clause with a value that is not an exception class")
     return Known(any(one in cls.__mro__ for one in flat))
 
 

@@ -53,7 +53,7 @@ def _range(low: L, *ends: Operand) -> Operand | None:
     if any(class_of(x) not in (int, bool) for x in ends):
         return None
     if not all(isinstance(x, Known) for x in ends):
-        raise ShapeUnknown("the length of a range is known at run time only")
+        raise ShapeUnknown("the length of a range is known only at run time")
     try:
         return Known(range(*(x.value for x in ends if isinstance(x, Known))))
     except ValueError as error:
@@ -68,7 +68,7 @@ def with_ranges(x: Operand) -> Operand:
     if not (isinstance(x, Known) and type(x.value) is range):
         return x
     if len(x.value) > MOST:
-        raise NotLowerable("a long range as an array")
+        raise NotLowerable("a long range is used as a list or an array")
     return Struct(operations.make_list, tuple(map(Known, x.value)), object())
 
 
@@ -150,7 +150,7 @@ def pick(low: L, items: Sequence[Operand], at: T) -> Operand:
         else:
             members.append(kind)
     if len(members) > COMPARED or any(isinstance(m, OneOf | Bound) for m in members):
-        raise NotLowerable("a choice of too many different things")
+        raise NotLowerable("a selection among too many values of different kinds")
     return OneOf(builder.convert(tensor(which), INT32).ir, tuple(members))
 
 

@@ -57,7 +57,7 @@ def test_large_work_is_compiled():
 def test_what_to_run_can_be_told(monkeypatch):
     f = hovis_xla.jit(newton, target="python")
     assert f(2.0) == newton(2.0)
-    assert f.explain() == "It runs as residual Python, as it was told to."
+    assert f.explain() == "It runs as residual Python, because its target is 'python'."
     f = hovis_xla.jit(newton, target="xla")
     assert same(f(2.0), newton(2.0))
     assert "XLA executable" in f.explain()

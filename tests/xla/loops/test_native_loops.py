@@ -410,8 +410,8 @@ def test_tables_are_looked_up_within_native_loops(fn):
 def test_loops_say_what_they_are():
     text = "ENTRY %m (p: s64[]) -> s64[] {\n  %c = s64[] call(%p), to_apply=%f, frontend_attributes={xla_cpu_small_call=\"true\"}\n}\n"
     text += "\n%f (p: s64[]) -> s64[] {\n  %w = (s64[]) while(%t), condition=%k, body=%b\n}\n\n%b (p: s64[]) -> s64[] {\n  %x = f64[300]{0} copy(%y)\n}\n"
-    assert str(loops_of(text)) == "Its loop is native code; in each round 1 arrays are copied."
-    assert str(loops_of(text.replace("xla_cpu_small_call", "nothing"))) == "Its loop is not native code; in each round 1 arrays are copied."
+    assert str(loops_of(text)) == "Its loop is native code; in each iteration 1 arrays are copied."
+    assert str(loops_of(text.replace("xla_cpu_small_call", "nothing"))) == "Its loop is not native code; in each iteration 1 arrays are copied."
 
 
 def picks(x, places):

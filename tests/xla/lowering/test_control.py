@@ -360,7 +360,7 @@ def test_patience():
     f = compiled(lambda a: a * a)
     for _ in range(10):
         assert f(2**40) == 2**80
-    assert "is Python now" in f.explain()
+    assert "Python does its calls now" in f.explain()
 
 
 # ------------------------------------------------------------------------------------------------- printing

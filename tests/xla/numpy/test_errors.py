@@ -101,7 +101,7 @@ def test_a_row_that_gives_another_dtype_than_numpy_is_not_followed(monkeypatch):
     f = lambda x: np.cbrt(x)  # noqa: E731
     compiled = hovis_xla.jit(f, target="xla")
     agree(f, compiled, np.ones(3))
-    assert "what is float64[:] comes out as float32[:]" in compiled.explain()
+    assert "a value of the traced type float64[:] is lowered to one of type float32[:]" in compiled.explain()
 
 
 def test_a_list_of_parts_of_an_array_is_stored_one_after_the_other():

@@ -148,8 +148,8 @@ def test_what_it_keeps_is_the_callers_array():
     ("body", "args", "why"),
     [
         ("    y = x * 2.0\n    s = kept(y)\n    y[0] = 1.0\n    return s + np.sum(y)", (), "kept may keep the array that it is given"),
-        ("    COUNT += 1\n    return reading(x)", (), "reading looks at COUNT, or stores into it, and so does what is compiled"),
-        ("    args[0].append(shown(x))\n    return np.sum(x)", ([1.0],), "shown may look at an object that is changed"),
+        ("    COUNT += 1\n    return reading(x)", (), "reading reads or stores into COUNT, which the compiled code also uses"),
+        ("    args[0].append(shown(x))\n    return np.sum(x)", ([1.0],), "shown may read an object that the function changes"),
     ],
 )
 def test_explain_tells_why_not(body, args, why):
