@@ -5,7 +5,6 @@ import inspect
 import os
 import types
 import warnings
-import weakref
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
@@ -19,6 +18,7 @@ from hovis.base.once import alone, once
 from hovis.bytecode.normalize import UNREADABLE
 from hovis.diagnostics import explain as report
 from hovis.diagnostics.explain import Remark, Report
+from hovis.engine import expensive_callees
 from hovis.engine import trace as engine
 from hovis.engine.state.budget import OutOfFuel
 from hovis.engine.state.specialization_tables import GiveUp
@@ -48,8 +48,6 @@ _NEVER_PASSED: Final = (type, types.ModuleType, types.FunctionType, types.CellTy
 #: Maximal number of losses that an error message lists.
 MOST_LOSSES: Final = 8
 
-#: Callees that earlier traces of a function have found too expensive to trace, by the code of the function and the budget of the trace.
-_expensive: Final[weakref.WeakKeyDictionary[types.CodeType, dict[Any, weakref.WeakSet[types.CodeType]]]] = weakref.WeakKeyDictionary()
 
 own_code.leave_as_calls(__file__)
 
@@ -96,6 +94,8 @@ class Options:
         self.seconds = None if seconds is None else min(seconds, MOST_SECONDS)
         #: keys of guards that have failed too often: their values are read at run time (used by jit)
         self.volatile: frozenset[Any] = frozenset()
+        #: callees that were too expensive to trace in traces for other arguments (used by jit)
+        self.expensive: set[types.CodeType] | None = None if frozen else set()
 
     def limit(self, times: float = deadline.ASKED_FOR) -> float:
         """Return how many seconds of work something may take: the option, or else the limit of a first call multiplied by ``times``."""
@@ -316,7 +316,9 @@ def _followed(fn: Any, function: types.FunctionType, signature: Signature, chose
     deadline.check()
     try:
         how = chosen.fuel, chosen.frozen, chosen.known_sizes, chosen.volatile
-        learned = _expensive.setdefault(function.__code__, {}).setdefault((*how[:3], chosen.seconds), weakref.WeakSet())
+        learned: Any = chosen.expensive
+        if learned is None:
+            learned = expensive_callees.of(function, signature.parts, (chosen.library, chosen.fuel, chosen.known_sizes, chosen.limit()))
         result = engine.run(function, signature.parts, chosen.library, PACKAGE, *how, learned=learned)
     except OutOfFuel as out:
         raise OutOfTime(deadline.why()) if out.late else out from None

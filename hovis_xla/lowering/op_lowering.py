@@ -219,8 +219,8 @@ class Calls(Effects):
         found, named, numeric = list(args), dict(kwargs), _of_numpy(callee)
         if numeric or (callee is not operator.contains and any(isinstance(a, Val) and a.num.kind == ARRAY for a in args)):
             found = [sequences.with_ranges(a) for a in found]
-        for k in array_like.positions(callee):
-            if k < len(found):
+        for k in array_like.converted(callee, len(args), kwargs):
+            if k < len(found) and not (callee in array_like.FLAT and _is_nested(found[k])):
                 found[k] = self._array_of(found[k])
         if callee in array_like.JOINING and found and isinstance(first := found[0], Struct) and first.callee in sequences.SEQUENCES:
             found[0] = Struct(first.callee, tuple(map(self._array_of, first.parts)), first.op)
@@ -316,6 +316,12 @@ _RULES: Final = (
     Calls._of_scalar_that_lasts, Calls._of_environment, Calls._of_act, Calls._of_text, Calls._of_either_number, Calls._of_one_of_several,
     Calls._of_container, Calls._of_exception, Calls._of_constants,
 )  # fmt: skip
+
+
+def _is_nested(operand: Operand) -> bool:
+    """Does a tuple or list contain tuples or lists?"""
+    parts = operand.parts if isinstance(operand, Struct) else operand.value if isinstance(operand, Known) and isinstance(operand.value, tuple | list) else ()
+    return any(isinstance(part, Struct | tuple | list) or (isinstance(part, Known) and isinstance(part.value, tuple | list)) for part in parts)
 
 
 def _as_it_is(operand: Operand) -> Operand:

@@ -1,6 +1,9 @@
 """What would multiply is joined: counted in blocks, not in seconds."""
 import dataclasses
+import gc
 import operator
+import types
+import weakref
 
 import numpy as np
 import pytest
@@ -154,3 +157,48 @@ def test_what_cost_too_much_is_not_tried_in_full_again():
     assert "costly" in str(first) == str(again)
     assert again.stats["instructions"] * 2 < first.stats["instructions"]
     assert "costly" not in str(hovis.options(fuel=400_000).trace(namespace["caller"], hovis.Any, Int)), "where more is allowed for it is tried"
+
+
+def by_mode(steps):
+    """A function whose callee is as long as its first argument says."""
+    text = "def costly(mode, x, y):\n" + "".join(f"    if mode > {k}:\n        if x.left({k}):\n            y += x.leaf({k})\n" for k in range(steps)) + "    return y\n"
+    namespace = {}
+    exec(f"{text}\ndef caller(mode, x, y):\n    return costly(mode, x, y) + y\n", namespace)
+    return namespace["caller"]
+
+
+def test_what_cost_too_much_for_other_arguments_is_tried():
+    caller, little = by_mode(400), hovis.options(fuel=20_000)
+    long, short, again = (str(little.trace(caller, mode, hovis.Any, Int)) for mode in (400, 40, 400))
+    assert "costly" in long == again
+    assert "costly" not in short
+
+
+def test_what_cost_too_much_is_tried_where_there_is_more_time(monkeypatch):
+    caller = by_mode(400)
+    for seconds, left in (("0.02", True), ("1000", False)):
+        monkeypatch.setenv("HOVIS_TRACE_SECONDS", seconds)
+        trace = hovis.options(fuel=400_000).trace(caller, 400, hovis.Any, Int)
+        assert left == ("costly" in str(trace) or trace.fallback)
+
+
+def test_code_that_cannot_be_hashed():
+    code = (lambda x: x + 1).__code__
+    fn = types.FunctionType(code.replace(co_consts=(*code.co_consts, [])), globals())
+    assert not hovis.trace(fn, Int).fallback
+
+
+def test_known_arguments_are_not_kept_alive():
+    class Held:
+        mode = 30
+
+    caller, held = by_mode(40), Held()
+
+    def fn(held, x, y):
+        return caller(held.mode, x, y)
+
+    hovis.options(fuel=2_000).trace(fn, hovis.const(held), hovis.Any, Int)
+    about = weakref.ref(held)
+    del held
+    gc.collect()
+    assert about() is None

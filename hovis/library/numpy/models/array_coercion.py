@@ -15,7 +15,7 @@ from hovis.lattice import Array
 from hovis.library.core import Action, Primitive
 from hovis.library.numpy import NUMPY
 from hovis.library.numpy.rules.ufuncs import IN_PLACE, OPERATORS
-from hovis.library.numpy.types.array_like import positions
+from hovis.library.numpy.types.array_like import FLAT, converted, positions
 from hovis.library.numpy.types.arrays import dtype_of, is_array
 
 #: The most numbers of which an array is made here.
@@ -91,6 +91,15 @@ def _listed(m: Any, value: V) -> Ref | None:
     return m.new(VObj("list", list, tuple(map(Known, held))))  # type: ignore[no-any-return]
 
 
+def _is_nested(m: Any, value: V) -> bool:
+    """Does a tuple or list contain tuples or lists?"""
+    obj = m.obj(value, "tuple", "list")
+    items: Any = obj.cells if obj is not None else ()
+    if isinstance(value, Known):
+        items = [Known(item) for item in value.value]  # type: ignore[attr-defined]
+    return any(m.class_of(item) in (tuple, list) for item in items)
+
+
 def _taking(rule: Primitive) -> Action:
     """Make the action of a function that converts its arguments to arrays: it passes arrays for tuples and lists that its row does not handle.
 
@@ -98,10 +107,12 @@ def _taking(rule: Primitive) -> Action:
     """
 
     def act(m: Any, args: list[V], kwargs: dict[str, V]) -> Any:
-        places = [k for k in positions(rule.fn) if k < len(args) and m.class_of(args[k]) in (tuple, list)]
+        places = [k for k in converted(rule.fn, len(args), kwargs) if k < len(args) and m.class_of(args[k]) in (tuple, list)]
         if not places or all(isinstance(constant_form(m, args[k]), Known) for k in places):
             return None
         if not (m.known_sizes and any(_is_real(m, args[k]) for k in places)) and answers(m, rule, args, kwargs):
+            return None
+        if rule.fn in FLAT and any(_is_nested(m, args[k]) for k in places):
             return None
         made = {k: as_array(m, args[k]) for k in places}
         if None in made.values():
