@@ -124,7 +124,7 @@ def run(arguments: Sequence[str]) -> tuple[str, bool]:
         except OSError as error:
             raise Refused(f"{given.output!r} can't be written: {error.strerror}") from None
         except ValueError as error:
-            raise Refused(f"{given.output!r} names no file: {error}") from None
+            raise Refused(f"{given.output!r} is not a valid file name: {error}") from None
         return printable(f"{given.output}: {traced.text().name}, {report_of(traced)}"), False
     if given.stage == "ir":
         return traced.show(locations=given.locations, full=given.full, guards=given.guards), False
@@ -207,7 +207,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         at = traceback.extract_tb(error.__traceback__)[-1]
         own = at.filename.startswith((os.path.dirname(hovis.__file__), os.path.dirname(hovis.__file__) + "_xla"))
-        return _fails(f"a fault of hovis itself, please report it: {told(error)}" if own else f"what is asked of the program's objects raises {told(error)}")
+        return _fails(f"an internal error of hovis, please report it: {told(error)}" if own else f"code of the program raised {told(error)}")
     return 0
 
 

@@ -60,7 +60,7 @@ class ParseError(HovisError, ValueError):
     >>> from hovis import parse
     >>> parse("nonsense")
     Traceback (most recent call last):
-    hovis.errors.ParseError: this is no line of a Function: 'nonsense'
+    hovis.errors.ParseError: this is not a line of a Function: 'nonsense'
     """
 
 
@@ -81,7 +81,7 @@ class TransformError(TraceError):
     >>> from hovis import vmap
     >>> try: vmap(lambda x: print(x))(np.ones(2))
     ... except TransformError as error: print(str(error).partition(",")[0])
-    print does more than compute
+    print has side effects
     """
 
 

@@ -297,7 +297,7 @@ def own_signature(function: types.FunctionType) -> inspect.Signature:
     try:
         return inspect.signature(plain)
     except ValueError as error:  # no source code causes this, but a code object can be given any names
-        raise SpecError(f"{function.__qualname__} can't be called by the names of its parameters: {error}") from None
+        raise SpecError(f"{function.__qualname__} has a parameter whose name is not valid: {error}") from None
 
 
 def _listed(names: list[str]) -> str:

@@ -74,13 +74,13 @@ def _is_class(field: object) -> bool:
 def part_of(spec: object, name: str, make_array: ArrayMaker, items: bool = True) -> Part:
     """Convert the spec of an argument to a Part. items: are items of declared classes tested on entry, rather than where they are read?"""
     if type(spec) is str and _means_a_spec(spec):
-        raise SpecError(f"{said(spec)} reads like a spec, and is a text: write it without quotes; {ADVICE}")
+        raise SpecError(f"{said(spec)} is a string that reads like a spec: write it without quotes; {ADVICE}")
     if any((base.__module__, base.__name__) == ("numpy", "dtype") for base in type(spec).__mro__):
-        raise SpecError(f"{spec!r} says nothing of a shape: hovis.Array({str(spec)!r}, shape) is an array of it; {ADVICE}")
+        raise SpecError(f"{spec!r} is a dtype without a shape: write hovis.Array({str(spec)!r}, shape) for an array; {ADVICE}")
     try:
         return _Maker(make_array, items).part(spec, name)
     except RecursionError:
-        raise SpecError(f"a spec may not contain itself, nor be nested so deep; {ADVICE}") from None
+        raise SpecError(f"a spec must not contain itself or be nested too deeply; {ADVICE}") from None
 
 
 def annotated(function: types.FunctionType, name: str) -> Anything:
@@ -91,7 +91,7 @@ def annotated(function: types.FunctionType, name: str) -> Anything:
     try:
         return hint if isinstance(hint, list | tuple | dict) and is_spec(hint) else of_hint(hint)
     except SpecError as wrong:
-        raise SpecError(f"the annotation {said(function.__annotations__[name])} is of no use: {wrong}; give a spec, or hovis.Any") from None
+        raise SpecError(f"the annotation {said(function.__annotations__[name])} can't be used: {wrong}; give a spec, or hovis.Any") from None
 
 
 def _means_a_spec(text: str) -> bool:
@@ -135,9 +135,9 @@ class _Maker:
     def _of_lattice(self, spec: AbstractValue, name: str) -> Part:
         if isinstance(spec, Refined) and spec.told is None:
             told = f"hovis.Refined({spec.cls.__name__}, {spec.facts!r})"
-            raise SpecError(f"{told} can't be told of an argument: it needs a function that gives the facts of a value")
+            raise SpecError(f"{told} can't be the spec of an argument: it needs a function that computes the facts of a value")
         if isinstance(spec, Bottom):
-            raise SpecError("there is no value of which Bottom is true")
+            raise SpecError("Bottom can't be the spec of an argument: it stands for no value")
         if isinstance(spec, Partial):
             kinds: dict[type, str] = {tuple: "tuple", list: "list", dict: "dict"}
             parts = tuple(self.part(p, f"{name}_{k}") for k, p in zip(spec.keys, spec.parts, strict=True))
@@ -157,7 +157,7 @@ class _Maker:
             parts = tuple(self.part(s, f"{name}_{k}") for k, s in spec.fields.items())
             return Structure("instance", spec.cls, tuple(spec.fields), parts, Param(Type(spec.cls), None, name))
         assert isinstance(spec, DType)
-        raise SpecError(f"{spec!r} needs a shape: {spec!r}[3, :], {spec!r}[()]; the class of a scalar is numpy.{spec!r}")
+        raise SpecError(f"{spec!r} needs a shape, such as {spec!r}[3, :] or {spec!r}[()]; for a scalar, give the class numpy.{spec!r}")
 
     def _either(self, alternatives: tuple[object, ...], name: str) -> Part:
         """Build the part of one of several alternatives: a choice if all of them are known values, else a leaf with the join of their types."""

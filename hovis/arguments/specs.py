@@ -91,7 +91,7 @@ def _dimension(dim: Anything) -> Anything:
     except TypeError:
         size = -1
     if size < 0:
-        raise SpecError(f"a dimension is an int, or None (or `:`) where it is unknown, or a name; not {said(dim)}")
+        raise SpecError(f"a dimension must be an int, a name, or None (or `:`) if it is unknown; not {said(dim)}")
     return size
 
 

@@ -23,7 +23,7 @@ _ALIASES: Final = (types.GenericAlias, types.UnionType)
 #: Modules of the generic classes whose arguments have to be hints.
 _CONTAINERS: Final = ("builtins", "collections")
 
-ADVICE: Final = "write hovis.const(…) around it if the object itself is a known value"
+ADVICE: Final = "write hovis.const(…) around it if the object itself is the known value"
 
 
 def is_hint(value: object) -> bool:
@@ -63,7 +63,7 @@ class _Reader:
             return self.of_class(hint)
         if isinstance(hint, AbstractValue | Spec | Either):
             return hint
-        raise SpecError(f"{said(hint)} in a type hint says nothing of a class")
+        raise SpecError(f"{said(hint)} in a type hint is neither a class nor a hint")
 
     def of_class(self, cls: Any) -> Any:
         if typing.is_typeddict(cls):
@@ -89,7 +89,7 @@ class _Reader:
             return self._of_generic(hint, origin, args)
         if origin is None or hasattr(type(origin), "__value__"):
             return self._of_name(hint, origin or hint, name)
-        raise SpecError(f"the hint {said(hint)} says nothing of an argument: give the class, or hovis.Any")
+        raise SpecError(f"the hint {said(hint)} does not describe an argument: give the class, or hovis.Any")
 
     def _of_name(self, hint: Any, origin: Any, name: str | None) -> Any:
         """Return the spec of a type variable, a new type, an alias or another name."""
@@ -105,7 +105,7 @@ class _Reader:
             return ANY
         if name == "LiteralString":
             return Str
-        raise SpecError(f"the hint {said(hint)} says nothing of an argument: give the class, or hovis.Any; {ADVICE}")
+        raise SpecError(f"the hint {said(hint)} does not describe an argument: give the class, or hovis.Any; {ADVICE}")
 
     def _of_alias(self, alias: Any) -> Any:
         if id(alias) in self.inside:
@@ -113,14 +113,14 @@ class _Reader:
         try:
             value = alias.__value__
         except Exception as error:
-            raise SpecError(f"what {said(alias)} stands for can't be told: {_told(error)}") from None
+            raise SpecError(f"the value of the alias {said(alias)} can't be determined: {_told(error)}") from None
         return _Reader(self.inside | {id(alias)}).read(value)
 
     def _of_variable(self, variable: Any) -> Any:
         try:
             bound, constraints = variable.__bound__, variable.__constraints__
         except Exception as error:
-            raise SpecError(f"what {said(variable)} is bound to can't be told: {_told(error)}") from None
+            raise SpecError(f"the bound of the type variable {said(variable)} can't be determined: {_told(error)}") from None
         if constraints:
             return _either([self.read(one) for one in constraints])
         return ANY if bound is None else self.read(bound)
@@ -177,7 +177,7 @@ class _Reader:
         try:
             fields = typing.get_type_hints(cls, include_extras=True)
         except Exception as error:
-            raise SpecError(f"the annotations of {cls.__qualname__} can't be resolved: {_told(error)}; {{key: spec, …}} or dict would do") from None
+            raise SpecError(f"the annotations of {cls.__qualname__} can't be resolved: {_told(error)}; give {{key: spec, …}}, or dict") from None
         reader = _Reader(self.inside | {id(cls)})
         return {key: reader.read(field) for key, field in fields.items()} or Empty(dict)
 
@@ -193,7 +193,7 @@ def _either(specs: list[Any]) -> Any:
 def _check(hint: Any, arg: Any) -> None:
     """Raise SpecError if ``arg``, the type of a container's items, is not a hint. (It is not relied on here.)"""
     if not (arg is None or arg is Ellipsis or isinstance(arg, type | str | AbstractValue | Spec | Either) or is_hint(arg)):
-        raise SpecError(f"{said(arg)} in the hint {said(hint)} says nothing of a class; {ADVICE}")
+        raise SpecError(f"{said(arg)} in the hint {said(hint)} is neither a class nor a hint; {ADVICE}")
 
 
 def _is_unpacked(arg: Any) -> bool:

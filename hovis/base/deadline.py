@@ -50,7 +50,7 @@ def default() -> float:
         return found
     if text not in _unread:
         _unread.add(text)
-        warnings.warn(f"{VARIABLE} is a number of seconds, not {text!r}: it is taken for {SECONDS:g}", RuntimeWarning, stacklevel=2)
+        warnings.warn(f"{VARIABLE} must be a number of seconds, not {text!r}: {SECONDS:g} is used instead", RuntimeWarning, stacklevel=2)
     return SECONDS
 
 
@@ -99,7 +99,7 @@ def within(seconds: float, before: str = "") -> Iterator[None]:
     end, outer = clock() + seconds, (_mine.end, _mine.why)
     if end < _mine.end:
         _mine.end = end
-        _mine.why = f"tracing it {before or f'took longer than {seconds:g} s of work'}; {VARIABLE} or options(seconds=…) allow for more"
+        _mine.why = f"tracing it {before or f'took longer than {seconds:g} s of work'}; set {VARIABLE} or options(seconds=…) to allow more"
     try:
         yield
     finally:

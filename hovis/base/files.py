@@ -42,7 +42,7 @@ def write(path: "str | os.PathLike[str]", data: bytes, sources: Iterable[str] = 
                 file.write(data)
             return
         if about is not None and (source := next(_same(about, sources), None)) is not None:
-            raise WriteError(f"{os.fspath(path)!r} is {source!r}, a source of what is to be written: give the output another name")
+            raise WriteError(f"{os.fspath(path)!r} is {source!r}, a source file of the traced program: give the output another name")
         if not os.path.basename(path):
             raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
         _exchange(os.path.realpath(path), data, about)

@@ -41,7 +41,7 @@ _CALLS = frozenset({"CALL", "CALL_FUNCTION_EX", "CALL_KW"})
 _BOOLS = frozenset({"Is", "Contains", "Not", "ExcMatch", "ToBool"})
 
 #: The reason for code that the engine traces only when a class is created.
-CLASS_BODY = "it is a module or the body of a class"
+CLASS_BODY = "it is the code of a module or of a class body"
 _NAMES = frozenset({"GetName", "SetName", "DelName", "Locals", "GetNameOr"})
 _HARMLESS = frozenset({"stopiteration_error", "async_gen_wrap", "setup_annotations"})
 _RESTORING = frozenset({"SWAP", "STORE_FAST", "STORE_FAST_STORE_FAST"})
@@ -78,7 +78,7 @@ def _normalize(code: CodeType) -> Code:
         layouts = simulate(steps, ((1 << n_free) - 1) << (len(localsplus(code)) - n_free))
         instructions, depth = thread(_emit(steps, layouts))
     except UnknownLayout:
-        return Code(code, (), (), "its bytecode is not like the compiler's")
+        return Code(code, (), (), "its bytecode is not in the form that the compiler writes")
     return Code(code, instructions, depth, _unsupported(code, instructions))
 
 

@@ -49,7 +49,7 @@ def parse_spec(text: str) -> object:
         tree = ast.parse(text.strip(), mode="eval").body
         return _Reader(text).read(tree)
     except (SyntaxError, ValueError) as error:
-        raise Refused(f"the argument {cut(text)} is no Python expression: {error.args[0]}") from None
+        raise Refused(f"the argument {cut(text)} is not a Python expression: {error.args[0]}") from None
     except (RecursionError, MemoryError):
         raise Refused(f"the argument {cut(text)} is nested too deep") from None
 
@@ -69,9 +69,9 @@ def _held(target: str) -> object:
     except OSError as error:
         raise Refused(f"there is no file {target!r}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise Refused(f"{target!r} is no text in UTF-8") from None
+        raise Refused(f"{target!r} is not a text in UTF-8") from None
     except ValueError as error:
-        raise Refused(f"{target!r} names no file: {error}") from None
+        raise Refused(f"{target!r} is not a valid file name: {error}") from None
     if path.suffix != ".json":
         return text
     try:
@@ -153,5 +153,5 @@ class _Reader:
     def _refusal(self, node: ast.expr) -> Refused:
         part = ast.get_source_segment(self.text.strip(), node) or self.text
         if isinstance(node, ast.Name):
-            return Refused(f"the argument {cut(self.text)}: {part!r} is no spec; a string is quoted for Python as well: \"'{part}'\"")
+            return Refused(f"the argument {cut(self.text)}: {part!r} is not a spec; a string needs Python quotes as well: \"'{part}'\"")
         return Refused(f"the argument {cut(self.text)}: {cut(part)} is neither a literal nor an expression of spec names, and nothing else is evaluated")

@@ -19,7 +19,7 @@ def load(target: str) -> Any:
     found = named(target)
     if not callable(found):
         file, _, name = target.rpartition(":")
-        raise Refused(f"{name!r} in {file} is no function: {type(found).__name__}")
+        raise Refused(f"{name!r} in {file} is not a function: {type(found).__name__}")
     return found
 
 
@@ -28,7 +28,7 @@ def named(target: str) -> Any:
     file, colon, name = target.rpartition(":")
     path = Path(file)
     if not colon or not name:
-        raise Refused(f"{target!r} does not say which function: FILE.py:FUNCTION")
+        raise Refused(f"{target!r} does not name a function: write FILE.py:FUNCTION")
     if not path.is_file():
         raise Refused(f"there is no file {file!r}")
     found: Any = _module(path)
@@ -50,9 +50,9 @@ def _module(path: Path) -> Any:
     try:
         return files.run(path, name, listed=True)
     except SystemExit:
-        raise Refused(f"{path} does not run: it exits while it is imported (a main program stands behind `if __name__ == \"__main__\":`)") from None
+        raise Refused(f"{path} can't be imported: it exits while it is imported (put its main program under `if __name__ == \"__main__\":`)") from None
     except Exception as error:
-        raise Refused(f"{path} does not run: {told(error)}") from None
+        raise Refused(f"{path} can't be imported: {told(error)}") from None
 
 
 _FOLDER: Final = os.path.dirname(__file__)

@@ -57,7 +57,7 @@ def _guard(guard: Guard) -> str:
         case "index" | "slot":
             return f"{short(holder)} has {value} at {name}"
         case "items" | "dict":
-            return f"{short(holder)} holds what it held"
+            return f"{short(holder)} has the same contents as while tracing"
         case "type":
             return f"{short(holder)} is an instance of {value}"
         case "asked":
@@ -68,9 +68,9 @@ def _guard(guard: Guard) -> str:
         case "names":
             return f"{short(holder)} is named {guard.value[1]}"
         case "library":
-            return f"{short(holder)} reads what it read"
+            return f"{short(holder)} reads the same values as while tracing"
         case _:
-            return f"{short(holder)} has its {'code' if guard.kind == 'function' else guard.kind}"
+            return f"{short(holder)} still has its {'code' if guard.kind == 'function' else guard.kind}"
 
 
 def short(value: object) -> str:

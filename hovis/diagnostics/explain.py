@@ -58,7 +58,7 @@ class Remark:
         around = [f"  inlined at {place(caller)}" for caller in at[1:]]
         if len(around) > MAX_CALLERS:
             left_out = len(around) - MAX_CALLERS
-            around[MAX_CALLERS // 2 : -MAX_CALLERS // 2] = [f"  ({left_out} calls more)"]
+            around[MAX_CALLERS // 2 : -MAX_CALLERS // 2] = [f"  ({left_out} more calls)"]
         return [place(at[0]), *quote(at[0]), *("  " + line for line in text), *around]
 
 
@@ -87,7 +87,7 @@ class Report:
         parts = ["\n".join(map(naming.printable, self.headlines))] if self.headlines else []
         parts += ["\n".join(remark.lines(times)) for remark, times in self.counts.items()]
         if self.consequences:
-            parts.append(f"and {_count(self.consequences, 'operation')} more, on what these gave.")
+            parts.append(f"and {_count(self.consequences, 'more operation')} on the results of these.")
         if not self.counts:
             parts.append("Everything was specialized.")
         return "\n\n".join(parts)
@@ -107,7 +107,7 @@ def of_functions(functions: Sequence[Function], library: Library, names: Mapping
     called = {id(op.callee) for one in functions for op in one.ops()}
     for function in functions:
         if id(function) in called and not function.is_generator:
-            found.append(Remark(f"{function.name} {OWN}", "it calls itself where a decision is made at run time", "", function.location))
+            found.append(Remark(f"{function.name} {OWN}", "it calls itself, depending on a decision at run time", "", function.location))
         for block in function.blocks:
             left = [op for op in block.all_ops() if op.effect & Effect.OPAQUE and op.callee is not yield_]
             roots = [op for op in left if not _follows(op, given)]
@@ -188,7 +188,7 @@ def _expectation(branch: Terminator | None, library: Library) -> tuple[Op | None
 def _of_branch(branch: Branch, sources: Sources) -> Remark:
     location = (branch.cond.location if isinstance(branch.cond, Op) else None) or branch.location
     told = sources.of(branch.cond)
-    why = f"it depends on {told}, not known while tracing" if told else "what it tests is not known while tracing"
+    why = f"it depends on {told}, not known while tracing" if told else "its condition is not known while tracing"
     return Remark(DECIDED, why, "", location)
 
 
@@ -206,7 +206,7 @@ def _made(block: Block, library: Library) -> list[Remark]:
         if op.effect & Effect.OPAQUE and op.callee is not builtins.__build_class__:
             for made in op.operands():
                 if isinstance(made, Op) and made.callee in _MAKERS and made.location is not None:
-                    found.append(Remark(f"{MADE}: {_MAKERS[made.callee]}", f"{callee_text(op)} is given it", "", made.location))
+                    found.append(Remark(f"{MADE}: {_MAKERS[made.callee]}", f"it is passed to {callee_text(op)}", "", made.location))
     return found
 
 
@@ -223,7 +223,7 @@ _MAKERS: Final[dict[object, str]] = {
 
 def _of_op(op: Op, library: Library, sources: Sources, expected: Const | None = None) -> Remark:
     if expected is not None:
-        why = f"what its cache holds, and how often it is asked, can be seen; it is expected to give {short(expected.value)}, and looked at"
+        why = f"the contents of its cache and the number of its calls can be observed; its result is expected to be {short(expected.value)}, and is checked"
         return Remark(f"call of {callee_text(op)} {STAYS}", why, "", op.location)
     return Remark(f"opaque call of {callee_text(op)}", *_why(op, library, sources), op.location)
 
@@ -270,11 +270,11 @@ _IN_WORDS: Final[dict[Any, str]] = {
 #: For some callables: the reason why a call stays, and a hint.
 _REASONS: Final[dict[Any, tuple[str, str]]] = {
     operations.import_name: ("the module was not loaded while tracing, and importing it runs its code", "import it before hovis traces"),
-    builtins.__build_class__: ("the body of a class runs when its statement does", "a class outside of the function is known"),
-    builtins.eval: ("what it runs is only known when it runs", ""),
-    builtins.exec: ("what it runs is only known when it runs", ""),
-    operations.warn_at: ("filters decide at run time what becomes of a warning", ""),
-    operations.warn_above: ("filters decide at run time what becomes of a warning", ""),
+    builtins.__build_class__: ("the body of a class runs when the class statement runs", "define the class outside of the function"),
+    builtins.eval: ("the code that it runs is only known at run time", ""),
+    builtins.exec: ("the code that it runs is only known at run time", ""),
+    operations.warn_at: ("the warning filters decide at run time what happens to a warning", ""),
+    operations.warn_above: ("the warning filters decide at run time what happens to a warning", ""),
 }
 
 
@@ -282,7 +282,7 @@ def _why(op: Op, library: Library, sources: Sources) -> tuple[str, str]:
     callee, names = op.callee, sources.names
     if isinstance(callee, Param | Op):
         told = sources.of(callee)
-        return f"what is called here {f'depends on {told}, and ' if told else ''}is not known while tracing", ""
+        return f"the callee {f'depends on {told}, and ' if told else ''}is not known while tracing", ""
     if any(callee is one for one in _REASONS):
         return _REASONS[callee]
     unknown = [a for a in op.operands() if isinstance(a, Param | Op) and isinstance(a.type, AnyType)]
@@ -290,18 +290,18 @@ def _why(op: Op, library: Library, sources: Sources) -> tuple[str, str]:
         if any(isinstance(one, Stand) and one.real is type(callee) for one in library.models.values()):
             # hovis would trace through such an object if the traced code had made it
             wrapped = getattr(callee, "__wrapped__", None)
-            hint = f"{getattr(callee, '__name__', 'it')}.__wrapped__ would be traced through" if callable(wrapped) else ""
-            return "what it holds is known at run time only", hint
+            hint = f"{getattr(callee, '__name__', 'it')}.__wrapped__ could be traced" if callable(wrapped) else ""
+            return "its contents are only known at run time", hint
         if callable(callee) and hasattr(callee, "__code__"):
-            return "hovis does not enter it", ""
-        return "hovis has no rule for it, so it may do anything", "hovis.primitive gives it one"
+            return "hovis does not trace into it", ""
+        return "hovis has no rule for it, so it may do anything", "define one with hovis.primitive"
     if unknown:
         told = _listed(unknown, names) or sources.of(*unknown)
         hint = f"a spec for {told} would help" if any(id(v) in names for v in unknown) else ""
         return f"{told or 'an operand'} may be of any class, and the class decides what happens", hint
     classes = ", ".join(str(a.type) for a in op.args if isinstance(a, Param | Op))
     if any(isinstance(a, Op | Param) and isinstance(a.type, Type) and a.type.cls in _HOLDERS for a in op.args):
-        return f"it asks what is in its operands ({classes}), which may be of any class", ""
+        return f"it uses the contents of its operands ({classes}), which may be of any class", ""
     return f"it may run code of the user's classes ({classes})", ""
 
 

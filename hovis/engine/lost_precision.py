@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from hovis.engine.worklist import Engine
 
 #: The end of each remark.
-JOINED: Final = "has too many values to be told apart here"
+JOINED: Final = "has too many values here to specialize for each of them"
 
 
 def reasons(engine: "Engine") -> Iterator[tuple[str, Location | None, str]]:
@@ -24,7 +24,7 @@ def reasons(engine: "Engine") -> Iterator[tuple[str, Location | None, str]]:
                 if name is not None and name not in seen:
                     seen.add(name)
                     engine.state = _behind_the_test(entry.state)
-                    yield f"{name} {JOINED}", engine.location(), f"hovis.static({name}) here would tell all of them apart"
+                    yield f"{name} {JOINED}", engine.location(), f"hovis.static({name}) here would specialize for each of them"
 
 
 def _behind_the_test(state: State) -> State:

@@ -35,7 +35,7 @@ def finish(engine: Engine) -> list[Function]:
         before = len(owned)
         owned.update(map(id, function.blocks))
         if len(owned) < before + len(function.blocks):
-            raise GiveUp("two residual functions came to the same place")  # a call of the original function is better than a wrong residual
+            raise GiveUp("two residual functions share a basic block")  # a call of the original function is better than a wrong residual
     start.reads |= engine.environment.granted
     if not engine.environment.frozen:
         guards.spread(engine.keys.all(), [start.reads, *(look.keys for look in engine.looks)])

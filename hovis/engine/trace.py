@@ -372,7 +372,7 @@ def _told_apart(result: Result) -> None:
     """
     start = result.functions[0]
     if any(op.callee is start for f in result.functions for op in f.ops()):
-        raise GiveUp("it calls itself, and is given one value twice")
+        raise GiveUp("it calls itself, and one value is passed for two of its arguments")
     first = {id(arg): Param(param.type, param.dims, param.name) for arg, param in zip(result.given, start.params, strict=True)}
     entry = Block(tuple(first.values()), [], Jump(Edge(start.blocks[0], tuple(first[id(arg)] for arg in result.given))))
     start.blocks.insert(0, entry)

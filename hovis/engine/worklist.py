@@ -34,8 +34,8 @@ from hovis.lattice.constants import is_immutable
 from hovis.lattice.inspection import is_a
 from hovis.library.core import Library
 
-ROLLED = "a loop runs so long here that it stays a loop: what only counts in it is not known"
-UNROLL = "hovis.unroll(…) around what it goes over would keep its rounds apart"
+ROLLED = "this loop has too many iterations to be unrolled: variables that only count are not known in it"
+UNROLL = "hovis.unroll(…) around its iterable would unroll it"
 #: Modes of an instruction that relies on the environment: test the guards again after an opaque call; or never fold it.
 LOOK = 1
 PLAINLY = 2
@@ -82,7 +82,7 @@ class Engine(Machine):
                 self.restarts += 1
                 self.keys.restart()
                 if self.restarts > MAX_RESTARTS:
-                    raise GiveUp("it was restarted too often") from None
+                    raise GiveUp("tracing it was restarted too often") from None
                 sites = restart.args[1:]
                 if not sites or self.keys.start.site in sites:
                     self._begin()
@@ -108,7 +108,7 @@ class Engine(Machine):
 
     def leave_class(self, template: class_templates.Template) -> None:
         """Record that the template of a class has leaked: from now on its class statement is left in the residual."""
-        self.tables.real_classes.setdefault(template.body, "the class could not be followed")
+        self.tables.real_classes.setdefault(template.body, "hovis could not trace all of its uses")
 
     def edge(self, edge: Edge, state: State) -> None:
         self.merger.edge(edge, state)
@@ -289,7 +289,7 @@ class Engine(Machine):
         watched = self.tables.watched.setdefault(ctx, {})
         before = watched.get(pc, 0)
         if before == PLAINLY:
-            raise GiveUp("it relies on what changes all the time")
+            raise GiveUp("it relies on objects that change all the time")
         watched[pc] = PLAINLY if before or always else LOOK
 
     def _beware(self, frame: Frame, how: int) -> None:

@@ -32,7 +32,7 @@ class Kernel(Own, Wrapper):
     def __init__(self, fn: Callable[..., Any]) -> None:
         super().__init__()
         if not callable(fn):
-            raise SpecError(f"a function of rules of its own is made of a callable, not a {type(fn).__name__}")
+            raise SpecError(f"a function with rules of its own takes a callable, not a {type(fn).__name__}")
         self.fn = fn
         #: the rules that were given to it, each after the name of the method by which it was given
         self.said: tuple[tuple[Any, ...], ...] = ()
@@ -90,7 +90,7 @@ class Kernel(Own, Wrapper):
             found.append(value)
         if left:
             inspect.signature(self.fn).bind(*args, **named)
-            raise TypeError(f"{self.__name__}() has rules, which are given arguments by their places: {', '.join(left)} can't be given by name")
+            raise TypeError(f"{self.__name__}() has rules, so its arguments are passed by position: {', '.join(left)} can't be passed by name")
         return tuple(found)
 
     def __repr__(self) -> str:
@@ -284,7 +284,7 @@ def _along(tree: Any, x: Any, found: list[Any]) -> None:
         children = pytree.NODES[tree.cls][0](x)[0]
     else:
         if not isinstance(x, dict if tree.kind == "dict" else tuple | list) or len(x) != count:
-            raise TypeError(f"a rule has to give a {tree.cls.__name__} of {count} for one, or None")
+            raise TypeError(f"for such an argument, a rule must return a {tree.cls.__name__} of length {count}, or None")
         children = [x[key] for key in tree.extra] if tree.kind == "dict" else x
     for k in range(count):
         _along(tree.children[k], children[k], found)
@@ -360,7 +360,9 @@ def laid_out(custom: Custom, tree: Any, leaves: tuple[Any, ...]) -> tuple[Any, A
         return None, None, None
     found = plan_of(custom, tree, [_told_by(bare(leaf)) for leaf in leaves])
     if found is None:
-        raise DerivativeError(f"{custom.__name__} has rules, and gives what is not known beforehand: numbers, arrays, and trees of these it may give")
+        raise DerivativeError(
+            f"{custom.__name__} has rules, and the structure of its result is not known beforehand: it may return numbers, arrays, and trees of these"
+        )
     return found
 
 

@@ -31,7 +31,7 @@ def load(path: "str | os.PathLike[str]") -> Callable[..., Any]:
     try:
         found = getattr(files.run(file, f"hovis_kept_{os.path.splitext(os.path.basename(file))[0]}"), "RESIDUAL", None)
     except SyntaxError as error:
-        raise SpecError(f"{file!r} is no Python file: {' '.join(str(error).split())}") from None
+        raise SpecError(f"{file!r} is not a Python file: {' '.join(str(error).split())}") from None
     if not callable(found):
         raise SpecError(f"{file!r} was not written by hovis: it has no RESIDUAL")
     return found  # type: ignore[no-any-return]

@@ -61,10 +61,10 @@ def _load(point: Any) -> None:
     try:
         library = point.load()
         if not isinstance(library, Library):
-            raise TypeError(f"it is no hovis.Library, but {type(library).__name__}")
+            raise TypeError(f"it is not a hovis.Library, but {type(library).__name__}")
     except Exception as error:  # any error of the third party
         why = f"{type(error).__name__}: {error}"
-        warnings.warn(f"what {point.value} offers hovis for {point.name} can't be loaded, and is left out: {why}", RuntimeWarning, stacklevel=2)
+        warnings.warn(f"the library {point.value} that extends hovis for {point.name} can't be loaded, and is ignored: {why}", RuntimeWarning, stacklevel=2)
         return
     STANDARD.add(library)
 

@@ -79,11 +79,11 @@ class Options:
         seconds: float | None = None,
     ) -> None:
         if seconds is not None and not (issubclass(type(seconds), int | float) and seconds >= 0):
-            raise ValueError(f"seconds is a number of seconds, or None, not {said(seconds)}")
+            raise ValueError(f"seconds must be a number of seconds, or None, not {said(seconds)}")
         if library is not None and not isinstance(library, Library):
-            raise SpecError(f"the library of options is a hovis.Library, not {type(library).__name__}")
+            raise SpecError(f"the library of options must be a hovis.Library, not {type(library).__name__}")
         if not issubclass(type(fuel), int | float) or not 0 <= fuel < MOST_FUEL:
-            raise SpecError(f"fuel is a number of instructions, not {said(fuel)}")
+            raise SpecError(f"fuel must be a number of instructions, not {said(fuel)}")
         self.library = library if library is not None else STANDARD
         self.passes = passes
         self.strict = strict
@@ -379,7 +379,7 @@ def explain(traced: Any) -> Report:
     found = traced if isinstance(traced, Trace) else getattr(traced, "trace", None)
     traces = [found] if isinstance(found, Trace) else getattr(traced, "traces", None)
     if traces is None:
-        raise SpecError(f"hovis.explain takes a Trace, or what hovis.specialize or hovis.jit gave, not {type(traced).__name__}")
+        raise SpecError(f"hovis.explain takes a Trace, or a result of hovis.specialize or hovis.jit, not {type(traced).__name__}")
     if not traces:
         return Report([f"{traced!r} has not been called yet"], ())
     told = [_remarks(t) for t in traces]

@@ -136,13 +136,13 @@ def place(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], k: Argument) -
         at = parameters(fn).index(k) if k in parameters(fn) else len(args)
         if at < len(args):
             return at
-        raise TypeError(f"{name_of(fn)} is to be differentiated in its argument {k}, and got none of that name")
+        raise TypeError(f"{name_of(fn)} is to be differentiated in its argument {k}, but no argument of that name was passed")
     at = k + len(args) if k < 0 else k
     if 0 <= at < len(args):
         return at
     if at >= 0 and at < len(parameters(fn)) and parameters(fn)[at] in kwargs:
         return parameters(fn)[at]
-    raise TypeError(f"{name_of(fn)} is to be differentiated in its argument {k}, and got {len(args)} by position")
+    raise TypeError(f"{name_of(fn)} is to be differentiated in its argument {k}, but got only {len(args)} by position")
 
 
 def parameters(fn: Any) -> tuple[str, ...]:

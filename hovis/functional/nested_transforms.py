@@ -66,7 +66,7 @@ def through(name: str, choices: tuple[Any, ...], fn: Any, leaves: tuple[Any, ...
         return recorded_python(fn, len(leaves), *choices)(*leaves, *more)
     if name == "forward":
         return pushed_python(fn, len(leaves))(*leaves, *more)
-    raise DerivativeError(f"{getattr(fn, '__name__', fn)} could not be traced: {REASONS.pop() if REASONS else 'what it is given is not known'}")
+    raise DerivativeError(f"{getattr(fn, '__name__', fn)} could not be traced: {REASONS.pop() if REASONS else 'its arguments are not known'}")
 
 
 #: The reason why the last function could not be traced.
@@ -78,7 +78,7 @@ def _through(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
     if not isinstance(name, Known):
         return None
     if not all(isinstance(v, Ref | Known) for v in (choices, leaves, more)):
-        return _left(m, "what it is given is not known", args if TRANSFORMS[str(name.value)].recorded is not None else None)
+        return _left(m, "its arguments are not known", args if TRANSFORMS[str(name.value)].recorded is not None else None)
     transform = TRANSFORMS[str(name.value)]
     if transform.optional and not all(isinstance(v, Known) for v in items(m, choices)):
         return Known(None)
@@ -169,7 +169,7 @@ MANY: Final = 12
 
 def function_of(fn: Any, *leaves: Any) -> tuple[Function, tuple[Any, ...]]:
     """Return the Function of `fn` for a call with these `leaves`, and its arguments. Outside of a trace there is none: TransformError."""
-    raise TransformError(f"{getattr(fn, '__name__', fn)} could not be traced: {REASONS.pop() if REASONS else 'what it is given is not known'}")
+    raise TransformError(f"{getattr(fn, '__name__', fn)} could not be traced: {REASONS.pop() if REASONS else 'its arguments are not known'}")
 
 
 def _function_of(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
@@ -190,7 +190,7 @@ def items(m: Machine, value: Any) -> list[Any]:
         return list(map(Known, held))
     obj = m.obj(value, "tuple", "list")
     if obj is None:
-        raise GiveUp("what it is given is not known")
+        raise GiveUp("its arguments are not known")
     return list(obj.cells)
 
 
@@ -233,7 +233,7 @@ def _function(m: Machine, mirror: Mirror, what: Any, library: Library) -> tuple[
         except Promote as promoted:
             m.tables.answers.setdefault(_PINNED, set()).add((*what, *mirror.key))
             if not mirror.pin():
-                raise GiveUp("a number in it chooses") from promoted
+                raise GiveUp("a number among its arguments decides a branch") from promoted
     function = engine.arranged(result, mirror.params)
     without_polls(function)
     without_mending(function)
@@ -303,7 +303,7 @@ def _only_if(known: Callable[[Any], bool], where: str) -> Any:
     def act(m: Machine, args: list[Any], named: dict[str, Any]) -> Any:
         value = m.resolve(args[0])
         if isinstance(value, Dyn) and not known(value.type):
-            return _left(m, f"of a part of what it {where} it is only known that it is {value.type}")
+            return _left(m, f"for a part of {where} it is only known that it is {value.type}")
         return value
 
     return act
@@ -360,8 +360,8 @@ APPLYING: Final[set[Any]] = set()
 EAGER: Final[set[Any]] = set()
 
 STANDARD.actions[through] = _through
-STANDARD.actions[certain] = _only_if(is_leaf, "is given")
-STANDARD.actions[whole] = _only_if(is_whole, "gives")
+STANDARD.actions[certain] = _only_if(is_leaf, "its arguments")
+STANDARD.actions[whole] = _only_if(is_whole, "its result")
 STANDARD.actions[is_followed] = _is_followed
 STANDARD.actions[is_still] = _is_still
 STANDARD.actions[watch] = _watch

@@ -147,7 +147,7 @@ class Pushed(Half):
 def _cotangent(args: tuple[Any, ...]) -> Any:
     """Return the one argument of a pullback; TypeError if there are more or none."""
     if len(args) != 1:
-        raise TypeError(f"what hovis.vjp gives takes one argument, the cotangent of the result, and got {len(args)}")
+        raise TypeError(f"the function that hovis.vjp returns takes one argument, the cotangent of the result, but got {len(args)}")
     return args[0]
 
 
@@ -160,7 +160,7 @@ def fitting(what: str, given: Sequence[Any], leaves: Sequence[Any]) -> list[Any]
     found = [follow(as_tangent, (t, x), {}) if changes(x) else None for t, x in zip(given, leaves, strict=True)]
     for t, x in zip(found, leaves, strict=True):
         if changes(x) and shape_of(t) != shape_of(x):
-            raise TypeError(f"the {what} of what has the shape {shape_of(x)} has the shape {shape_of(t)}")
+            raise TypeError(f"the {what} of a value of shape {shape_of(x)} has the shape {shape_of(t)}")
     return found
 
 

@@ -180,7 +180,7 @@ def each_axis(axes: Any, x: Any, found: list[Any]) -> None:
         return
     ours, others = pytree.children_of(axes), pytree.children_of(x)
     if ours is None or others is None or len(ours[2]) != len(others[2]):
-        raise TypeError("hovis.vmap: in_axes or out_axes is no tree like that of what it is for")
+        raise TypeError("hovis.vmap: in_axes must have the structure of the arguments, and out_axes that of the result")
     for part, child in zip(ours[2], others[2], strict=True):
         each_axis(part, child, found)
 
@@ -193,7 +193,7 @@ def count(fn: Any, tree: Any, leaves: list[Any], axes: list[Any]) -> int:
             continue
         if not is_array(leaf) or not -leaf.ndim <= axis < leaf.ndim:
             rank = leaf.ndim if is_array(leaf) else 0
-            raise ValueError(f"hovis.vmap: {name_of(fn)} is to be mapped over axis {axis} of {named(fn, tree)[k]}, which has {rank}: {kind_of(leaf)}")
+            raise ValueError(f"hovis.vmap: {name_of(fn)} is to be mapped over axis {axis} of {named(fn, tree)[k]}, whose rank is {rank}: it is {kind_of(leaf)}")
         if first_at is None:
             first_at = k
         elif leaf.shape[axis] != leaves[first_at].shape[axes[first_at]]:
@@ -201,7 +201,7 @@ def count(fn: Any, tree: Any, leaves: list[Any], axes: list[Any]) -> int:
             told = f"{sizes[0]} ({names[first_at]}) and {sizes[1]} ({names[k]})"
             raise ValueError(f"hovis.vmap: {name_of(fn)} is to be mapped over axes of different sizes: {told}")
     if first_at is None:
-        raise ValueError(f"hovis.vmap: nothing that {name_of(fn)} is given is to be mapped over")
+        raise ValueError(f"hovis.vmap: none of the arguments of {name_of(fn)} is to be mapped over")
     return leaves[first_at].shape[axes[first_at]]  # type: ignore[no-any-return]
 
 

@@ -69,9 +69,9 @@ def _sections(text: str) -> list[_Section]:
         elif line[0] == " " and found and found[-1].blocks:
             found[-1].blocks[-1][2].append(stripped)
         else:
-            raise ParseError(f"this is no line of a Function: {line[:200]!r}")
+            raise ParseError(f"this is not a line of a Function: {line[:200]!r}")
     if not found or not all(section.blocks for section in found):
-        raise ParseError("a Function has at least one block")
+        raise ParseError("a Function needs at least one block")
     return found
 
 
@@ -192,7 +192,7 @@ class _FunctionParser(ValueParser):
             else:
                 cond = self._operand(line)
                 if following is None or not following.take("br"):
-                    raise line.error("the other edge has to follow on the next line")
+                    raise line.error("the other edge of the branch has to follow on the next line")
                 block.terminator = Branch(cond, self._edge(following), edge)
         elif line.take("return"):
             block.terminator = Return(self._operand(line))
@@ -202,13 +202,13 @@ class _FunctionParser(ValueParser):
         else:
             raise line.error("an op or a terminator expected")
         if line.kind() != "end":
-            raise line.error(f"{line.peek()!r} is too much")
+            raise line.error(f"{line.peek()!r} is unexpected")
 
     def _op(self, block: Block, line: Line) -> None:
         op = self._value(line)
         line.expect("=")
         if not isinstance(op, Op) or op.callee is not None:
-            raise line.error("an op has a line and a number of its own")
+            raise line.error("an op needs a line and a number of its own")
         op.callee = self._callee(line)
         op.effect = Effect.OPAQUE if line.take("!") else Effect.PURE
         op.args, op.kwargs = self._arguments(line)
@@ -253,7 +253,7 @@ class _FunctionParser(ValueParser):
             raise line.error(f"there is no block {number!r}")
         args, named = self._arguments(line) if line.peek() == "(" else ((), ())
         if named:
-            raise line.error("a block is given nothing by name")
+            raise line.error("a block takes no arguments by name")
         return Edge(block, args)
 
     # --------------------------------------------------------------------------------------------- operands

@@ -41,7 +41,7 @@ class ValueParser(abc.ABC):
             return self.functions[name]
         found = naming.lookup(name, self.names)
         if found is naming.MISSING:
-            raise line.error(f"nothing is known by the name {name!r} (give it in names),")
+            raise line.error(f"the name {name!r} is unknown (pass it in names),")
         return found
 
     def constant(self, line: Line) -> object:
@@ -51,7 +51,7 @@ class ValueParser(abc.ABC):
             try:
                 return literal(kind, text)
             except (ValueError, SyntaxError, MemoryError) as error:
-                raise line.error(f"{text[:40]!r} is no constant ({error.args[0] if error.args else ''})") from None
+                raise line.error(f"{text[:40]!r} is not a constant ({error.args[0] if error.args else ''})") from None
         if kind == "object":
             return self.named(line, text)
         if text == "(":
@@ -69,7 +69,7 @@ class ValueParser(abc.ABC):
             return self._constructed(line, text, (complex(line.next()),))
         if line.take("("):
             return self._constructed(line, text, self._tuple(line))
-        raise line.error(f"{text!r} is no constant")
+        raise line.error(f"{text!r} is not a constant")
 
     def _tuple(self, line: Line) -> tuple[object, ...]:
         """Read the rest of a tuple, after its opening parenthesis."""
@@ -90,18 +90,18 @@ class ValueParser(abc.ABC):
         elif name.startswith("np.") and name[3:].rstrip("_") in naming.NUMPY_SCALARS and len(args) == 1 and isinstance(args[0], int | float | complex):
             make = self._of_numpy(line, name)
         else:
-            raise line.error(f"{name!r} is no constant")
+            raise line.error(f"{name!r} is not a constant")
         numpy: Any = sys.modules.get("numpy")
         try:
             with numpy.errstate(all="ignore") if numpy is not None else contextlib.nullcontext():
                 return make(*args)
         except (TypeError, ValueError, ArithmeticError) as error:
-            raise line.error(f"{name} can't be made of this ({error})") from None
+            raise line.error(f"{name} can't be constructed from these arguments ({error})") from None
 
     def _of_numpy(self, line: Line, name: str) -> Any:
         found = getattr(sys.modules.get("numpy"), name.removeprefix("np."), None)
         if found is None:
-            raise line.error(f"{name!r} is nothing of NumPy's, or NumPy is not imported")
+            raise line.error(f"{name!r} is not a name of NumPy, or NumPy is not imported")
         return found
 
     # --------------------------------------------------------------------------------------------- types
@@ -133,7 +133,7 @@ class ValueParser(abc.ABC):
             return (self._items(line, holder), []) if isinstance(holder, type) and holder.__module__ == "builtins" else self._array(line, text)
         cls: Any = _CLASSES.get(text) or self.named(line, text)
         if not isinstance(cls, type):
-            raise line.error(f"{text!r} is no class")
+            raise line.error(f"{text!r} is not a class")
         if line.peek() == "(" and (line.peek(1) == ")" or line.peek(2) == "="):  # else the parenthesis belongs to the headline of a generator
             line.next()
             line.deeper()
@@ -164,13 +164,13 @@ class ValueParser(abc.ABC):
             elif re.fullmatch(r"%[0-9]+|:|[0-9]{1,18}", text):
                 dims.append(text if text[0] == "%" else None if text == ":" else int(text))
             else:
-                raise line.error(f"{text!r} is no dimension")
+                raise line.error(f"{text!r} is not a dimension")
             if not line.take(","):
                 line.expect("]")
                 break
         cls = facets["cls"] if "cls" in facets else getattr(sys.modules.get("numpy"), "ndarray", None)
         if not isinstance(cls, type):
-            raise line.error(f"{cls!r} is no class of arrays")
+            raise line.error(f"{cls!r} is not a class of arrays")
         return Array(cls, dtype, len(dims), facets.get("layout", ""), facets.get("place")), dims
 
     def _dtype(self, line: Line, name: str) -> Any:
@@ -180,7 +180,7 @@ class ValueParser(abc.ABC):
         try:
             return numpy.dtype(name)
         except Exception:
-            raise line.error(f"{name!r} is no dtype") from None
+            raise line.error(f"{name!r} is not a dtype") from None
 
     def _facet(self, line: Line, name: str) -> Any:
         text = line.next()
@@ -188,7 +188,7 @@ class ValueParser(abc.ABC):
             return text
         if name in ("cls", "place"):
             return self.named(line, text)
-        raise line.error(f"{name}={text} says nothing of an array")
+        raise line.error(f"{name}={text} is not a property of an array")
 
     def _container(self, line: Line, params: list[Param] | None, used: set[str] | None) -> AbstractValue:
         opening = line.next()

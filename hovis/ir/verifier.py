@@ -117,7 +117,7 @@ class _Check:
         self.home[value] = block, at
         known: object = value.type
         if not isinstance(known, AbstractValue):
-            self.complain(about, f"its type is {known!r}, which is no element of the lattice")
+            self.complain(about, f"its type is {known!r}, which is not an element of the lattice")
 
     # --------------------------------------------------------------------------------------------- blocks
 
@@ -146,7 +146,7 @@ class _Check:
         if op.kwargs and len(dict(op.kwargs)) < len(op.kwargs):
             self.complain(about, "a keyword is given twice")
         if isinstance(op.callee, Const | Caught):
-            self.complain(about, "a known callee stands as itself, not as a Const")
+            self.complain(about, "a known callee must be the object itself, not a Const")
         elif isinstance(op.callee, Function):
             if len(op.args) != len(op.callee.params) or op.kwargs:
                 self.complain(about, f"{op.callee.name} takes {len(op.callee.params)} arguments, not {len(op.args) + len(op.kwargs)}")
@@ -164,7 +164,7 @@ class _Check:
             return
         effect = getattr(row, "effect", None)
         if isinstance(effect, Effect) and effect & ~op.effect and not op.effect & Effect.OPAQUE:
-            self.complain(about, f"the library says that it may also: {effect & ~op.effect!r}")
+            self.complain(about, f"according to the library it has more effects: {effect & ~op.effect!r}")
 
     def _dims(self, value: Value, dims: tuple[Operand, ...], block: Block, at: int, about: object) -> None:
         if isinstance(value.type, Array) and len(dims) != value.type.rank:
@@ -187,7 +187,7 @@ class _Check:
         for k, arg in enumerate(edge.args):
             if isinstance(arg, Caught):
                 if not catching or k:
-                    self.complain(terminator, "%err stands first on an error edge, and nowhere else")
+                    self.complain(terminator, "%err may only be the first argument of an error edge")
                 continue
             own = isinstance(terminator, Invoke) and edge is terminator.ok and arg is terminator.op
             if not own:
@@ -218,13 +218,13 @@ class _Check:
         """Check that operand is defined on every path to this use."""
         if not isinstance(operand, VALUES):
             if isinstance(operand, Caught):
-                self.complain(about, "%err stands first on an error edge, and nowhere else")
+                self.complain(about, "%err may only be the first argument of an error edge")
             elif not isinstance(operand, Const):
-                self.complain(about, f"{operand!r} is no operand")
+                self.complain(about, f"{operand!r} is not an operand")
             return
         found = self.home.get(operand)
         if found is None:
-            self.complain(about, "it uses a value of no block")
+            self.complain(about, "it uses a value that no block defines")
             return
         home, position = found
         if operand in self.invoked:
@@ -236,7 +236,7 @@ class _Check:
             if position >= at and not isinstance(operand, Param):
                 self.complain(about, "it uses a value before its definition")
         elif not self.dom.dominates(home, block):
-            self.complain(about, "it uses a value that is not defined on every way to it")
+            self.complain(about, "it uses a value that is not defined on every path to it")
 
     # --------------------------------------------------------------------------------------------- handlers
 
@@ -254,7 +254,7 @@ class _Check:
                 self.complain(block.terminator, "a handler is still open")
             for edge in edges(block.terminator):
                 if open_at.setdefault(edge.block, depth) != depth:
-                    self.complain(block.terminator, f"{depth} handlers are open here, {open_at[edge.block]} on another way to the target")
+                    self.complain(block.terminator, f"{depth} handlers are open here, {open_at[edge.block]} on another path to the target")
 
 
 def _changes(block: Block) -> Iterator[tuple[Op, int]]:

@@ -114,7 +114,7 @@ class Activity:
                 continue
             if isinstance(op.callee, Function):
                 if _stores_elsewhere(op.callee, op not in self.active):
-                    raise DerivativeError(f"{op.callee.name} stores into what it is given, and is not inlined ({place(op)})")
+                    raise DerivativeError(f"{op.callee.name} stores into its arguments, and is not inlined ({place(op)})")
             elif writes_out(op.callee, op.args, dict(op.kwargs)) or (
                 op not in self.active and _is_unknown_store(op)
             ):

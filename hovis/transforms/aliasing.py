@@ -217,7 +217,7 @@ class Shadows:
         leaders = {groups.of(value) for value in active if groups.is_stored(value)}
         self.shadowed = leaders
         for leader in leaders & set(groups.torn):
-            raise DerivativeError(f"{told(groups.torn[leader])} shows memory that is stored into, and no part of its cotangent")
+            raise DerivativeError(f"{told(groups.torn[leader])} is a view of memory that is stored into, but has no part of its cotangent")
         if not leaders:
             return
         entry = function.blocks[0]
@@ -250,7 +250,7 @@ class Shadows:
         unknown = {self.groups.of(param) for param in function.params if self._has(param)}
         for op in function.ops():
             if may_copy(op) and self._has(op) and self.groups.of(op) in unknown:
-                raise DerivativeError(f"an array is stored into of which parts may be views or copies: {told(op)}")
+                raise DerivativeError(f"an array is stored into, and parts of it may be views or copies: {told(op)}")
 
     def _has(self, value: object) -> bool:
         return isinstance(value, Param | Op) and is_array(value) and self.groups.of(value) in self.shadowed

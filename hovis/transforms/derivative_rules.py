@@ -109,7 +109,7 @@ def _usable(function: Function, op: Op) -> Function:
     always raises.
     """
     if not any(isinstance(block.terminator, Return) for block in function.blocks):
-        raise DerivativeError(not_for(refusal(function) or "its rule can't be followed", op))
+        raise DerivativeError(not_for(refusal(function) or "its rule can't be traced", op))
     if not declines(function):
         return function
     placed = copy(function)
@@ -231,9 +231,9 @@ def unknown(op: Op, k: int | None = None) -> str:
 def backwards(op: Op) -> str:
     """Build the message that op has a rule for reverse mode alone, with advice."""
     return (
-        f"{told(op)} has a rule for cotangents alone, and this is forward mode (jvp, linearize, jacfwd, hessian): hovis.custom_jvp has a rule for both; "
-        "grad and jacrev may stand in one another"
+        f"{told(op)} only has a rule for cotangents, and this is forward mode (jvp, linearize, jacfwd, hessian): hovis.custom_jvp defines a rule for both; "
+        "grad and jacrev may be nested in each other"
     )
 
 
-_ADVICE: Final = "hovis.custom_vjp gives a function one of its own, hovis.stop_gradient leaves it out"
+_ADVICE: Final = "Define one with hovis.custom_vjp, or use hovis.stop_gradient to treat the value as a constant"

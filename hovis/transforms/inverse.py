@@ -27,13 +27,13 @@ def inverted(function: Function, wanted: Sequence[int], count: int, name: str) -
     The values that the wanted params may have are not examined.
     """
     if len(function.blocks) > 1:
-        raise InverseError(f"{name} decides at run time which way to go: there is no inverse of that")
+        raise InverseError(f"{name} has a branch that is decided at run time, and no inverse for that reason")
     block = function.blocks[0]
     assert isinstance(block.terminator, Return)
     result: Any = block.terminator.value
     parts: tuple[Any, ...] = result.args if isinstance(result, Op) else tuple([Const(item) for item in result.value])
     if len(parts) != count:
-        raise InverseError(f"{name} gives {_count(len(parts))}, and its inverse got {count}")
+        raise InverseError(f"{name} returns {_count(len(parts))}, but its inverse got {count}")
     entry = Block(tuple(Param(p.type, p.dims, p.name) for p in function.params))
     backwards = Function(f"inverse of {function.name}", [entry], function.location)
     params = dict(zip(function.params, entry.params, strict=True))
@@ -83,7 +83,7 @@ class Search:
             return False
         if op not in self.known:
             if op.effect & ~(Effect.READS | Effect.RAISES):
-                raise InverseError("\n".join([f"{_name(op)} does more than compute, so it can't be done backwards", *_where(op)]))
+                raise InverseError("\n".join([f"{_name(op)} has side effects, so it can't be inverted", *_where(op)]))
             again = Op(op.callee, tuple(args), tuple(named), op.type, None, op.effect, op.location, op.name)  # type: ignore[arg-type]
             if op.dims is not None and all(isinstance(dim, Const) for dim in op.dims):
                 again.dims = op.dims
@@ -160,9 +160,9 @@ def _stuck(name: str, search: Search, pending: list[Op], wanted: list[Param]) ->
         if op in search.known:
             missing = [a for a in op.args if search.value(a) is None]
             if op.callee not in INVERSES:
-                why = f"{_name(op)} has no inverse that hovis knows: say what it is with hovis.define_inverse({_name(op)}, …)"
+                why = f"{_name(op)} has no inverse that hovis knows: define one with hovis.define_inverse({_name(op)}, …)"
             elif len(missing) != 1:
-                why = f"{_name(op)} depends on what is wanted in {len(missing)} of its operands"
+                why = f"{_name(op)} depends on the unknown argument in {len(missing)} of its operands"
             else:
                 why = f"{_name(op)} has no inverse in this operand"
             return "\n".join([f"the argument can't be found from the result of {name}: {why}", *_where(op)])

@@ -106,7 +106,7 @@ def _one_end(function: Function, outputs: int) -> tuple[Block | None, tuple[Oper
         parts = [items(value) for value in values]
         counts = {len(part) for part in parts if part is not None}
         if None in parts or len(counts) > 1:
-            raise DerivativeError(f"{function.name} returns what has not one structure")
+            raise DerivativeError(f"{function.name} returns results of different structures")
     else:
         parts = [(value,) for value in values]
     if len(ends) == 1:

@@ -68,8 +68,8 @@ class Copied:
             self.imports[name] = str(statement.module), alias.name
         elif alias.name not in self._index(str(statement.module)):
             raise WriteError(
-                f"{statement.module}.{alias.name} can't be written into the module: hovis itself would have to be copied. "
-                "Something that traces while it runs (a gradient of a function that is not known) is called: leave it out, or give it a spec"
+                f"{statement.module}.{alias.name} can't be written into the module, because hovis itself would have to be copied. "
+                "The residual calls something that traces while it runs (such as a gradient of an unknown function): remove it, or give it a spec"
             )
         else:
             self.need(str(statement.module), alias.name)

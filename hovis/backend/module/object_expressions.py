@@ -181,7 +181,7 @@ class Values:
     def _function(self, function: types.FunctionType, wanted: str) -> str:
         """Write a function that another one created, from its code and its cells; return its name."""
         if function.__module__.partition(".")[0] == "hovis":
-            raise Unwritable("it is a test of an argument that hovis makes; a plainer spec would help")
+            raise Unwritable("hovis made it to test an argument; a simpler spec would help")
         cells = ", ".join(self.value(cell) for cell in function.__closure__ or ())
         arguments = [self._code(function.__code__), self.value(function.__globals__), repr(function.__name__), self.value(function.__defaults__)]
         arguments.append(f"({cells},)" if cells else "None")
@@ -203,7 +203,7 @@ class Values:
                     if which is not None:
                         name = self.copied.need(code_within.__module__, code_within.__name__)
                         return f"{name}({self.value(outer)}.__code__, {code.co_qualname!r}, {code.co_firstlineno}, {which})"
-        raise Unwritable(f"{code.co_qualname} is made by no function that can be imported")
+        raise Unwritable(f"{code.co_qualname} is not nested in a function that can be imported")
 
     def _reduced(self, value: Any, wanted: str) -> str:
         """Write value as it describes itself for pickling (``__reduce_ex__``); return its name."""
@@ -215,7 +215,7 @@ class Values:
             raise Unwritable(f"there is no {reduced} to import")
         make, args, state, items, pairs = (*reduced, None, None, None)[:5]
         if not callable(make):
-            raise Unwritable("it says of itself that it is made by what can't be called")
+            raise Unwritable("the constructor that its __reduce_ex__ returns is not callable")
         if make is copyreg.__newobj__:  # type: ignore[attr-defined]
             shown = f"{self.value(args[0])}.__new__({', '.join(map(self.value, args))})"
         else:

@@ -57,8 +57,8 @@ def module(source: Source, told: str, fn: Any, fits: str, namespace: dict[str, A
 
 
 _ADVICE: Final = (
-    "What is written has to be found again by an import, or be a number, a text or a container of such, or an object that can be pickled.\n"
-    "Make it a global of its module, or leave it unknown: pass it as an argument (a spec like Any, in place of a value)."
+    "A module can only hold objects that can be imported or pickled, numbers, strings, and containers of these.\n"
+    "Make it a global of its module, or leave it unknown: pass it as an argument with a spec such as Any instead of the value."
 )
 
 

@@ -54,7 +54,7 @@ def _drives(m: Machine, known: Callee, args: list[V], kwargs: dict[str, V]) -> s
     """
     if known.code.filename.startswith(m.package) or not any(m.class_of(v) in _AWAITED for v in (*args, *kwargs.values())):
         return None
-    return "it is given a coroutine"
+    return "a coroutine is passed to it"
 
 
 _AWAITED: Final = (types.CoroutineType, types.AsyncGeneratorType)
@@ -79,11 +79,11 @@ def why_not(m: Machine, known: Callee) -> str | None:
     if len(m.state.frames) >= (MAX_DEPTH if m.frame.decided else MAX_KNOWN_DEPTH):
         return "calls are nested too deep"
     if known.fn is not None and id(known.fn.__kwdefaults__) in m.tables.thawed:
-        return "its defaults are written to"
+        return "its defaults are modified"
     if known.fn in _LEFT:
-        return "it takes functions and classes apart"
+        return "it inspects functions and classes"
     if known.fn is not None and getattr(known.fn, "__hovis_boundary__", False) and code.code is not m.tables.wanted:
-        return "it is marked as a boundary"
+        return "it is marked with hovis.boundary"
     return None
 
 

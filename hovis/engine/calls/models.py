@@ -98,7 +98,7 @@ def create(m: Machine, stand: Stand, args: list[V], kwargs: dict[str, V], mode: 
     """Call a class that has a stand-in, or the stand-in itself, to create a virtual object; NOT_MINE if it has to be real."""
     where = site(m)
     if where in m.tables.not_virtual:
-        m.reason(f"the {stand.real.__name__} leaves the traced code, or its state is not known there")
+        m.reason(f"the {stand.real.__name__} escapes from the traced code, or its state is not known there")
         return NOT_MINE
     init = lookup(stand.cls, "__init__")
     made = VObj("model", stand.real, extra=(stand, where))

@@ -27,7 +27,7 @@ def call(m: Machine, callee: Known, stand: Stand, args: list[V], kwargs: dict[st
         expected = stand.expected(m, callee, values, named)
     if m.guesses:
         if expected is None:
-            raise GiveUp("nothing is expected of a call")
+            raise GiveUp("the result of a call can't be predicted")
         return finish(m, expected, "value")
     result = opaque(m, callee, values, named)
     if expected is None:

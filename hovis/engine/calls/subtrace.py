@@ -75,7 +75,7 @@ class Mirror:
             self._constant(value)
         elif isinstance(value, Dyn):
             if value.maybe_unbound or value.maybe_end:
-                raise GiveUp("it is given what may not be there")
+                raise GiveUp("it is passed a variable that may be unbound")
             at = self._unknown.get(_name(value))
             if at is None:
                 at = self._unknown[_name(value)] = self._leaf(value)
@@ -87,7 +87,7 @@ class Mirror:
 
     def _constant(self, value: Known) -> None:
         if class_templates.ALL and class_templates.of(value.value) is not None:
-            raise GiveUp("it is given a class of the trace")
+            raise GiveUp("it is passed a class that the traced code defines")
         if value.labels and type(value.value) in _NUMBERS and not self.pinned:
             at = self._unknown.get(_name(value))
             if at is None:
@@ -99,9 +99,9 @@ class Mirror:
         obj = self.m.state.heap[ref.aid]
         frozen = obj.kind == "model" and models.stand_of(obj).frozen
         if not (frozen or obj.kind in _BY_PARTS | _WHOLE) or obj.forgotten or obj.lent is not None:
-            raise GiveUp(f"it is given a {obj.kind} that is being made")
+            raise GiveUp(f"it is passed a {obj.kind} that is still being built")
         if obj.kind == "function" and any(i.op in _REBINDS and i.arg >= len(obj.extra[0].names) - obj.extra[0].n_free for i in obj.extra[0].instructions):
-            raise GiveUp(f"{obj.extra[3]} binds a variable of an enclosing function anew")
+            raise GiveUp(f"{obj.extra[3]} rebinds a variable of an enclosing function")
         whole = Param(Type(obj.cls)) if obj.kind in _WHOLE else None
         self._objects[ref.aid] = obj, whole
         self.key.append((obj.kind, obj.cls, len(obj.cells), tuple(map(constant_key, obj.keys)), extra_key(obj.extra)))

@@ -237,7 +237,7 @@ class Environment:
         """
         template = class_templates.is_written(self.machine.state.heap, cls) if class_templates.ALL else None
         if template is not None:
-            self.tables.real_classes.setdefault(template.body, "it gets to code that is not known, which may change it")
+            self.tables.real_classes.setdefault(template.body, "it is passed to unknown code, which may change it")
             raise Restart("class")
 
     def is_subclass(self, cls: type, classes: Any) -> bool:

@@ -84,7 +84,7 @@ def build_class(m: Machine, _: Any) -> int | None:
         m.push(Known(found))
         return None
     if scope is not vars(builtins):
-        return raising.give_up(m, "a class statement where builtins are others")
+        return raising.give_up(m, "a class statement with builtins of its own")
     m.push(m.emit(ops.load_build_class, [], effect=Effect.READS | Effect.RAISES))
     return None
 

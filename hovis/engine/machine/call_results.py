@@ -59,7 +59,7 @@ _WRITERS: Final = (setattr, delattr, type.__setattr__, type.__delattr__, getattr
 
 def _name(callee: object) -> str:
     held = callee.value if isinstance(callee, Known) else callee
-    return str(getattr(held, "__name__", "a callee that is not known"))
+    return str(getattr(held, "__name__", "an unknown callable"))
 
 
 def _changes_classes(callee: object) -> bool:
@@ -107,7 +107,7 @@ def opaque(
         if isinstance(value, Known) and value is not looked_at and may_be_written(value.value) and type(value.value) not in m.library.fixed:
             m.environment.thaw(value.value)
         if class_templates.ALL and isinstance(value, Known) and (template := class_templates.template_of(value.value)) is not None and _changes_classes(callee):
-            leave_class(m, template, f"it is given to {_name(callee)}")
+            leave_class(m, template, f"it is passed to {_name(callee)}")
     if callee is type.__subclasses__ and m.tables.templates and not m.tables.eager_classes:
         m.tables.eager_classes = True
         raise Restart("class")

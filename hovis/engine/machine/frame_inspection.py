@@ -48,7 +48,7 @@ _NEAR: Final = 2
 def called(m: Machine, fn: Any, args: list[V]) -> None:
     """Prepare a call of one of LOOKERS: the frames that it inspects have to exist."""
     if _is_one(fn, _WATCHERS):
-        raise GiveUp(f"it calls {fn.__name__}: what is called from then on, and where it stands, is watched")
+        raise GiveUp(f"it calls {fn.__name__}, which can observe all later calls and their lines")
     if _is_one(fn, _GIVERS) or (_is_one(fn, _HOOK_CALLERS) and _asks_a_protocol(args)):
         need_callers(m, fn)
     if len(args) <= _READERS.get(fn, _MANY) and not _is_one(fn, _HOOK_CALLERS):

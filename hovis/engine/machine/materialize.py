@@ -45,7 +45,7 @@ def check_materializable(heap: dict[int, VObj], aid: int) -> None:
 def check_own(obj: VObj) -> None:
     """Raise GiveUp if obj is an object of the caller's, which must not be built again."""
     if obj.adopted is not None:
-        raise GiveUp(f"an argument of class {obj.cls.__name__} gets out before the end")
+        raise GiveUp(f"an argument of class {obj.cls.__name__} escapes before the function returns")
 
 
 def check_idle(state: State, aid: int) -> None:

@@ -111,7 +111,7 @@ def _least_worth(tables: Tables, keys: list[Key], used: dict[int, int], forced: 
     """
     distinct = {path: len({key.get(path) for key in keys}) for path in used if path not in forced and used[path] > tables.unkeyed.get(path, 0)}
     if not distinct:
-        raise GiveUp("it takes too many variants of one place")
+        raise GiveUp("it needs too many variants of one program point")
     most = max(distinct, key=lambda path: (distinct[path], -path))
     others = [path for path in distinct if path != most and distinct[path] > 1]
     if distinct[most] > places + WEAK_VARIANTS or not others:

@@ -150,7 +150,7 @@ def _set_field(m: Machine, target: V, cls: type, name: str, raw: Any, value: V) 
         action = m.library.actions.get(raw)
         if action is not None and action(m, [target, value], {}) is not None:
             return DONE
-        raise GiveUp("it changes what an array is, in place")
+        raise GiveUp("it changes the shape, dtype or strides of an array in place")
     if name == "__class__" and raw is object.__dict__["__class__"]:
         return _change_class(m, target, value)
     return left(m, fn, told)

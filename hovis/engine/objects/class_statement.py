@@ -67,7 +67,7 @@ def _why_not(m: Machine, args: list[V], kwargs: dict[str, V]) -> str | None:
     made = init_subclass([base.value for base in args[2:] if isinstance(base, Known)])
     if made is None and len(kwargs) > (meta is not None):
         return "it has keyword arguments"
-    return None if made is None or type(made) is FUNCTION else "its __init_subclass__ is no function"
+    return None if made is None or type(made) is FUNCTION else "its __init_subclass__ is not a Python function"
 
 
 def _quiet(meta: object) -> bool:
@@ -150,7 +150,7 @@ def _define(m: Machine, meta: Any, body: types.CodeType, name: str, bases: tuple
     while (here, count) in taken:
         count += 1
     if count >= MAX_ALIVE:
-        raise NotPlain("there are too many of it")
+        raise NotPlain("too many classes that it makes are alive at once")
     key = (here, count), meta, name, tuple(map(id, classes)), parts, opened
     template = m.tables.templates.get(key)
     if template is None:

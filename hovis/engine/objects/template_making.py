@@ -58,10 +58,10 @@ class Signature:
         value = self.m.resolve(value)
         cls = self.m.class_of(value)
         if self.meta is not type and self._may_be_abstract(value):
-            raise NotPlain(f"{name} may be abstract")
+            raise NotPlain(f"its attribute {name} may be abstract")
         if cls is not None and special(cls, "__set_name__"):
             if is_special(name) or name in self.names.open or not isinstance(value, Ref) or self.m.obj(value, "instance") is None:
-                raise NotPlain(f"{name} has a __set_name__")
+                raise NotPlain(f"its attribute {name} has a __set_name__")
             self.names.named[name] = None
             return "named", id(cls)
         if name == "__classcell__":
@@ -82,7 +82,7 @@ class Signature:
             return constant_key(value.value)
         if isinstance(value, Ref):
             return self._of_object(name, value)
-        raise NotPlain(f"what {name} is, is not known")
+        raise NotPlain(f"its attribute {name} is not known")
 
     def _may_be_abstract(self, value: V) -> bool:
         """Does the value have something that ABCMeta would ask for, and for which the template has no answer?"""
@@ -106,7 +106,7 @@ class Signature:
                 return type(constant).__name__, repr(constant)
         elif obj.kind == "instance":
             return "instance", id(obj.cls)
-        raise NotPlain(f"{name} is not plain")
+        raise NotPlain(f"its attribute {name} is neither a function nor a constant")
 
     def _part(self, value: V) -> Hashable:
         value = self.m.resolve(value)
@@ -115,7 +115,7 @@ class Signature:
             return "function", id(obj.extra[0].code), functions.is_abstract(self.m, obj)
         if isinstance(value, Known):
             return constant_key(value.value)
-        raise NotPlain("a method of it is not known")
+        raise NotPlain("one of its methods is not known")
 
 
 class Maker:
@@ -151,7 +151,7 @@ class Maker:
             names, values = tuple(scope), [None if key in later else value for key, value in scope.items()]
             cls = (ops.make_class_quietly if quiet else ops.make_class)(meta, name, bases, names, *values)
         except (TypeError, ValueError) as error:
-            raise NotPlain(f"it raises {type(error).__name__}") from None
+            raise NotPlain(f"making it raises {type(error).__name__}") from None
         for key, value in later.items():
             setattr(cls, key, value)
         return cls

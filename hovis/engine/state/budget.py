@@ -45,7 +45,7 @@ CHEAP: Final = 0.02
 SELDOM: Final = 128
 WHY: Final = "tracing it takes too long"
 #: The message if it is the time that has run out.
-LATE: Final = f"{WHY}; {deadline.VARIABLE} or options(seconds=…) allow for more"
+LATE: Final = f"{WHY}; set {deadline.VARIABLE} or options(seconds=…) to allow more"
 
 
 class OutOfFuel(GiveUp):

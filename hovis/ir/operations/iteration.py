@@ -10,19 +10,19 @@ from hovis.ir.operations.sentinels import END
 
 def yield_(value: object) -> object:
     """YIELD_VALUE, in a Function that is a generator: returns the value that is sent, or raises the exception that is thrown in."""
-    raise RuntimeError("yield_ is for whoever runs a generator")
+    raise RuntimeError("yield_ has no meaning outside a running generator")
 
 
 def yield_from(iterator: Any) -> object:
     """A whole ``yield from``, after GET_YIELD_FROM_ITER: returns the return value of the iterator."""
-    raise RuntimeError("yield_from is for whoever runs a generator")
+    raise RuntimeError("yield_from has no meaning outside a running generator")
 
 
 def yield_rest(iterator: Any) -> object:
     """A ``yield from`` that has begun: yields None, which nobody receives, and continues with the value that is sent, or the exception that is
     thrown in.
     """
-    raise RuntimeError("yield_rest is for whoever runs a generator")
+    raise RuntimeError("yield_rest has no meaning outside a running generator")
 
 
 def going_on(iterator: Any) -> Generator[object, object, object]:

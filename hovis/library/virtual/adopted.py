@@ -61,13 +61,13 @@ def released(m: Machine, args: Args, named: Named) -> V:
 def _content(m: Machine, ref: V) -> V:
     obj = m.state.heap[ref.aid] if isinstance(ref, Ref) else None
     if obj is None or obj.adopted is None or obj.node is not None or obj.forgotten:
-        raise GiveUp("an argument is not known to the end")
+        raise GiveUp("an argument is not known until the function returns")
     if obj.kind == "set" or obj.kind == "objects":
         if obj.cells or obj.keys:
-            raise GiveUp("a set of the arguments is changed")
+            raise GiveUp("a set among the arguments is changed")
         return NONE
     if obj.kind == "instance" and ("__dict__" in obj.keys or "__weakref__" in obj.keys):
-        raise GiveUp("the attributes of an argument are another dict")
+        raise GiveUp("the __dict__ of an argument, or a weak reference to it, is used")
     return _tuple(m, Known(obj.keys), *obj.cells)
 
 

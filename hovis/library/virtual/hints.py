@@ -14,7 +14,7 @@ from hovis.lattice.inspection import is_a
 from hovis.library.virtual.base import Args, Named, action
 
 #: The advice in the message that ``hovis.static`` has no effect, if there is no parameter to name.
-LOST_HINT: Final = "what it is computed from would have to be known"
+LOST_HINT: Final = "the values that it is computed from would have to be known"
 #: The most objects reachable from the value of ``static`` whose contents are kept distinct.
 MOST: Final = 256
 
@@ -58,7 +58,7 @@ def unrolled(m: Machine, args: Args, named: Named) -> V:
     items = unpacking.known_items(m, args[0])
     count = len(items) if items is not None else _length(m, args[0])
     if count is None:
-        m.reason("hovis.unroll has no effect here: how many rounds there are is not known while tracing")
+        m.reason("hovis.unroll has no effect here: the number of iterations is not known while tracing")
     elif pc + 2 < len(code) and code[pc + 1].op == "GetIter" and code[pc + 2].op == "ForIter":
         m.tables.unrolled.add((m.frame.ctx, pc + 2))
         m.tables.static_size = max(m.tables.static_size, count)

@@ -128,7 +128,7 @@ class Followed:
             if param in kept:
                 self.tangents[param] = writer.rule(stored, self.tangent(writer, param), param)
             elif param in self.pushing.active and param not in self.tangents:
-                raise DerivativeError(f"{self.function.name} stores into what it is given")
+                raise DerivativeError(f"{self.function.name} stores into its arguments")
 
     def _invoke(self, writer: rule_tracing.Writer, end: Invoke) -> None:
         """Compute the tangent of an op that may raise in a block behind its ok edge, where it has not raised."""
@@ -139,7 +139,7 @@ class Followed:
             writer.block.terminator = end
             return
         if isinstance(op.callee, Function) or (op.callee in IN_PLACE and isinstance(op.type, Array)):
-            raise DerivativeError(f"a call within try is not followed by its tangent: {told(op)}")
+            raise DerivativeError(f"the tangent of a call within try is not supported: {told(op)}")
         behind = Block()
         self.function.blocks.append(behind)
         writer.block.terminator = Invoke(op, Edge(behind), end.error)
@@ -195,7 +195,7 @@ class Followed:
         callee = op.callee
         assert isinstance(callee, Function)
         if any(callee.params[k] in self.pushing.stored[callee].values for k in self.pushing.places[callee]):
-            raise DerivativeError(f"{callee.name} stores into what it is given, and is not inlined: {told(op)}")
+            raise DerivativeError(f"{callee.name} stores into its arguments, and is not inlined: {told(op)}")
         more = tuple(self.tangent(writer, op.args[k]) for k in self.pushing.places[callee])
         if not more and callee not in self.pushing.results:
             writer.block.ops.append(op)
@@ -214,7 +214,7 @@ class Followed:
         if callee in IN_PLACE:
             self._in_place(writer, op)
         elif op in self.stored.groups.loose:
-            raise DerivativeError(f"{told(op)} shows memory that is stored into, and no part of its tangent")
+            raise DerivativeError(f"{told(op)} is a view of memory that is stored into, but has no part of its tangent")
         elif op in self.stored.bound and is_view(op):
             view = writer.op(callee, self.tangent(writer, op.args[0]), *op.args[1:], type=_kind(op.type), dims=op.dims, effect=op.effect & ~LASTING)
             view.kwargs = op.kwargs

@@ -59,11 +59,11 @@ class Stored:
             if any(self._is_taken_out(value) for value in found):
                 raise DerivativeError(f"an array in a container is stored into: {told(op)}")
             if any(value in self.laid_out for value in found) and any(param in found for param in self.function.params):
-                raise DerivativeError(f"an array is stored into of which parts may be views or copies: {told(op)}")
+                raise DerivativeError(f"an array is stored into, and parts of it may be views or copies: {told(op)}")
             return found
         found = self._shown(target)
         if any(self._is_taken_out(value) for value in found):
-            raise DerivativeError(f"what is in a container is stored into: {told(op)}")
+            raise DerivativeError(f"an object in a container is stored into: {told(op)}")
         return found
 
     @staticmethod

@@ -45,11 +45,11 @@ class Box:
         if isinstance(found, Box) or shadow_memory.varies(found):
             return self.tape.call(getattr, (self, name), {})
         if type(found).__module__ == "numpy" and name in _INSIDE:
-            raise DerivativeError(f"what is done by way of {type(self.value).__name__}.{name} has no derivative ({self.tape.place()})")
+            raise DerivativeError(f"the use of {type(self.value).__name__}.{name} has no derivative ({self.tape.place()})")
         return found
 
     def _lost(self, /, *args: Any, **kwargs: Any) -> Any:
-        raise DerivativeError(f"a number that matters is given to what has no derivative ({self.tape.place()})")
+        raise DerivativeError(f"a number that is differentiated is passed to something that has no derivative ({self.tape.place()})")
 
     __float__ = __complex__ = __array__ = _lost
 

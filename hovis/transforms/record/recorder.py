@@ -86,7 +86,7 @@ def run(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     found = None if held is None else _followed(fn, len(held), given, tuple(kwargs))
     if found is None:
         if any(tape.touched for tape in OPEN.tapes):
-            raise DerivativeError(f"{getattr(fn, '__qualname__', fn)} can't be followed ({OPEN.tapes[-1].place()})")
+            raise DerivativeError(f"{getattr(fn, '__qualname__', fn)} can't be traced ({OPEN.tapes[-1].place()})")
         return fn(*args, **kwargs)
     function, values = found
     if function.is_generator:

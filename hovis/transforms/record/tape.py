@@ -181,7 +181,7 @@ class Tape:
         """Call something that only moves values about, boxes included, and remember the objects that may hold boxes now."""
         if callee is getattr and len(args) == 2 and type(args[0]) is Box and args[1] in RAW:
             advice = "np.lib.stride_tricks.sliding_window_view has one"
-            raise DerivativeError(f"what is done by way of an array's {args[1]} has no derivative: {advice} ({self.place()})")
+            raise DerivativeError(f"the use of an array's {args[1]} has no derivative: {advice} ({self.place()})")
         for holder in (*args[:1], bound_to(callee)):
             if holder is not None and type(holder) is not Box:
                 self.holders[id(holder)] = holder

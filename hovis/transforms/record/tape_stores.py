@@ -13,7 +13,7 @@ from hovis.transforms.record.boxes import Box, bare, bared, has_box, record
 if TYPE_CHECKING:
     from hovis.transforms.record.tape import Tape
 
-REPEATED: Final = "an array is stored into of which a view shows parts several times"
+REPEATED: Final = "an array is stored into, and a view of it repeats some of its elements"
 
 
 class Store:

@@ -52,7 +52,7 @@ def pair_of(function: Function, wanted: tuple[int, ...], sweep: "Sweep", op: Op)
     if known is not None:
         return known
     if function.is_generator or op.kwargs:
-        raise DerivativeError(f"{function.name} is a generator, through which there is no derivative ({place(op)})")
+        raise DerivativeError(f"{function.name} is a generator, which can't be differentiated ({place(op)})")
     there = Function(function.name, copied_blocks(function, {}), function.location, TUPLE)
     back = Function(f"{function.name}_back", [], function.location, TUPLE)
     _own_params(there)
@@ -120,7 +120,7 @@ class Calls:
             for op in list(block.all_ops()):
                 if isinstance(op.callee, Function) and op in active:
                     if is_array(op) and sweep.groups.is_stored(op) and any(map(is_array, op.args)):
-                        raise DerivativeError(f"what {op.callee.name} returns may be its argument, and is stored into ({place(op)})")
+                        raise DerivativeError(f"the result of {op.callee.name} may be its argument, and is stored into ({place(op)})")
                     self._replace(block, op, pair_of(op.callee, wanted_of(op, active), sweep, op))
 
     def _replace(self, block: Block, op: Op, pair: Pair) -> None:

@@ -73,7 +73,7 @@ def reverse_op(sweep: "Sweep", writer: Writer, op: Op) -> None:
 def _pull(sweep: "Sweep", writer: Writer, op: Op, g: Operand) -> None:
     if any(isinstance(value, Param | Op) and isinstance(value.type, AnyType) for value in op.operands()):
         # tracing a rule for operands of unknown type takes long, and tells nothing
-        raise DerivativeError(f"what is given to {told(op)} is not known")
+        raise DerivativeError(f"the types of the operands of {told(op)} are not known")
     places = [k for k in range(len(op.args) + len(op.kwargs)) if operand(op, k) in sweep.activity.active and operand(op, k) in sweep.activity.flows[op]]
     row = derivative_rules.of(op)
     if row is not None and row.again:

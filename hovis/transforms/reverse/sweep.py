@@ -53,7 +53,7 @@ def reverse(function: Function, wanted: Sequence[int], outputs: int = 0, seeded:
     # the callees of function may call function, unchanged
     made = Function(whole.name, copied_blocks(whole, {}), whole.location, whole.type, whole.is_generator, whole.guards)
     if made.is_generator:
-        raise DerivativeError(f"{function.name} is a generator ({where(function)})")
+        raise DerivativeError(f"{function.name} is a generator, which can't be differentiated ({where(function)})")
     with_arrays(made)
     with_updates(made)
     normal = normalize(made, outputs)
@@ -328,7 +328,7 @@ class Sweep:
         writer = Writer(block, self)
         found = writer.rule(zero_of, variable.value)
         if writer.block is not block:
-            raise DerivativeError(f"which zero the derivative of a {variable.value.type} begins with is not known while tracing ({where(self.function)})")
+            raise DerivativeError(f"the zero that the derivative of a {variable.value.type} starts with is not known while tracing ({where(self.function)})")
         return found
 
     def no_end(self, variable: Variable, block: Block) -> Operand:

@@ -32,7 +32,7 @@ def batch(function: Function, places: list[int], lanes: int, *mapped: bool, watc
     unknown = [op for one in callees(function) for op in one.ops() if _may_do_more(op)]
     for op in unknown:
         if _is_noticed(op):
-            raise TransformError(told(op, "does more than compute, and would have to do it once for each lane: it can't be mapped over"))
+            raise TransformError(told(op, "has side effects, which would be needed once for each lane: it can't be mapped over"))
     params = [function.params[k] for k, flag in zip(places, mapped, strict=True) if flag]
     if not lanes:
         return nothing(function, params)
@@ -103,7 +103,7 @@ def nothing(function: Function, params: list[Param]) -> Function:
     writer = Writer(made, entry)
     results = [parts_of(block.terminator.value) for block in function.blocks if isinstance(block.terminator, Return)]
     if not results or any(form(tree) != form(results[0][1]) for _, tree in results):
-        raise TransformError(f"{function.name} is mapped over no lanes, and what it would give is not known")
+        raise TransformError(f"{function.name} is mapped over no lanes, and the structure of its result is not known")
     found: list[Operand] = []
     for values in zip(*[parts_of(leaves) for leaves, _ in results], strict=True):
         empty = none_of([kind for value in values for kind in _likes(value)])
@@ -130,6 +130,6 @@ def _likes(value: Operand) -> list[Any]:
     for member in members:
         kind, dims = array_of(Param(member, value.dims), 0)
         if not all(isinstance(d, Const) and isinstance(d.value, int) for d in dims):
-            raise TransformError("a function is mapped over no lanes, and the shape of what it would give is not known")
+            raise TransformError("a function is mapped over no lanes, and the shape of its result is not known")
         found.append((tuple([d.value for d in dims[1:]]), kind.dtype))  # type: ignore[union-attr]
     return found

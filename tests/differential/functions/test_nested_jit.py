@@ -369,7 +369,7 @@ def test_hovis_does_not_trace_itself(fn):
 def test_a_known_cache_says_why_it_stays():
     remembered.calls = []
     remembered.cache_clear()
-    for told in ("it is expected to give 30, and looked at",) * 2:  # by its function, and by what it holds
+    for told in ("its result is expected to be 30, and is checked",) * 2:  # by its function, and by what it holds
         assert told in str(hovis.explain(hovis.trace(lambda: remembered(3))))
         assert remembered(3) == 30
 

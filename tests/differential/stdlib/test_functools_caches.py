@@ -138,4 +138,4 @@ def test_a_cache_that_has_been_cleared_holds_something_else():
 def test_explain_tells():
     space = made("    return x * square(3)")
     told = str(hovis.explain(hovis.trace(space["program"], Int)))
-    assert "call of square stays: what its cache holds, and how often it is asked, can be seen; it is expected to give 10, and looked at" in told
+    assert "call of square stays: the contents of its cache and the number of its calls can be observed; its result is expected to be 10, and is checked" in told

@@ -34,11 +34,11 @@ def test_arguments_of_jvp_that_are_no_tuple():
 @pytest.mark.parametrize("around", [lambda fn: fn, hovis.jit], ids=["plain", "jit"])
 @pytest.mark.parametrize(("call", "message"), [
     (lambda x: hovis.jvp(square, (x,), (np.ones(3),)), r"the tangent of a number is a number, not an array of shape \(3,\)"),
-    (lambda x: hovis.jvp(square, (x,), ("1.5",)), "not the text '1.5'"),
-    (lambda x: hovis.linearize(square, x)[1]("a"), "not the text 'a'"),
+    (lambda x: hovis.jvp(square, (x,), ("1.5",)), "not the string '1.5'"),
+    (lambda x: hovis.linearize(square, x)[1]("a"), "not the string 'a'"),
     (lambda x: hovis.vjp(square, x)[1](np.ones(3)), r"not an array of shape \(3,\)"),
-    (lambda x: hovis.vjp(square, x)[1](), "takes one argument, the cotangent of the result, and got 0"),
-    (lambda x: hovis.vjp(square, x)[1](1.0, 2.0), "and got 2"),
+    (lambda x: hovis.vjp(square, x)[1](), "takes one argument, the cotangent of the result, but got 0"),
+    (lambda x: hovis.vjp(square, x)[1](1.0, 2.0), "but got 2"),
 ])  # fmt: skip
 def test_tangents_and_cotangents_of_another_shape(call, message, around):
     with pytest.raises(TypeError, match=message):

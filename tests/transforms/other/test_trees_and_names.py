@@ -64,7 +64,7 @@ def test_arguments_by_name_of_other_callables():
 
 @pytest.mark.parametrize("argnums", ["q", 2, -3, ("x", "q")])
 def test_an_argument_that_there_is_not(argnums):
-    with pytest.raises(TypeError, match="is to be differentiated in its argument (q|2|-3), and got"):
+    with pytest.raises(TypeError, match="is to be differentiated in its argument (q|2|-3), but (got only|no argument of that name)"):
         hovis.grad(scaled, argnums)(2.0, 3.0)
 
 
@@ -160,7 +160,7 @@ def test_a_rule_that_gives_another_tree_says_so():
     def first(p):
         return p["w"] * 2.0
     first.defvjp(lambda p: (first(p), None), lambda kept, g: ((g,),))
-    with pytest.raises((TypeError, HovisError), match="a rule has to give a dict of 1 for one, or None"):
+    with pytest.raises((TypeError, HovisError), match="a rule must return a dict of length 1, or None"):
         hovis.grad(lambda w: first({"w": w}))(1.5)
 
 

@@ -178,7 +178,7 @@ def test_containers_that_contain_themselves():
     deep: list = []
     for _ in range(100_000):
         deep = [deep]
-    with pytest.raises(SpecError, match="nested so deep"):
+    with pytest.raises(SpecError, match="nested too deeply"):
         hovis.trace(lambda x: x, deep)
 
 

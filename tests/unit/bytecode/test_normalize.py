@@ -1084,7 +1084,7 @@ def test_what_is_unsupported():
     class_body = compile("class C:\n    x = 1", "", "exec").co_consts[0]
     assert normalize(coroutine.__code__).unsupported == "it is a coroutine"
     assert normalize(generator.__code__).unsupported == "it is an asynchronous generator"
-    assert normalize(class_body).unsupported == "it is a module or the body of a class"
+    assert normalize(class_body).unsupported == "it is the code of a module or of a class body"
 
 
 def test_slots_and_parameters():

@@ -218,8 +218,8 @@ def remarks(fn, *specs):
 
 
 def test_explain_says_which_hint_would_help():
-    assert ("level has too many values to be told apart here", "hovis.static(level) here would tell all of them apart") in remarks(levels, Int, Int)
-    assert any("hovis.unroll(…) around what it goes over" in hint for _, hint in remarks(rolled, Int))
+    assert ("level has too many values here to specialize for each of them", "hovis.static(level) here would specialize for each of them") in remarks(levels, Int, Int)
+    assert any("hovis.unroll(…) around its iterable" in hint for _, hint in remarks(rolled, Int))
     report = hovis.explain(hovis.trace(levels, Int, Int))
     assert next(remark for remark in report.remarks if remark.hint.startswith("hovis.static")).location.line == levels.__code__.co_firstlineno + 3
 

@@ -139,7 +139,7 @@ def test_arguments_by_name():
     assert op.callee is shifted and not op.kwargs and [a.value for a in op.args[1:]] == [2.0, 4.0]
     for wrong in (lambda x: shifted(plus=x), lambda x: shifted(x, by=x), lambda x: shifted(x, ever=x), lambda x: shifted(x, 1.0, 2.0, plus=x)):
         for call in (wrong, hovis.jit(wrong)):
-            with pytest.raises(TypeError, match="missing|positional.only|can't be given by name|multiple values|unexpected keyword"):
+            with pytest.raises(TypeError, match="missing|positional.only|can't be passed by name|multiple values|unexpected keyword"):
                 call(1.0)
 
 
@@ -195,7 +195,7 @@ def test_facts_choose_branches():
 
 
 def test_a_spec_that_can_not_be_held_against_arguments():
-    with pytest.raises(SpecError, match="needs a function that gives the facts"):
+    with pytest.raises(SpecError, match="needs a function that computes the facts"):
         hovis.trace(lambda s: s, Refined(Sparse, (3, 4)))
 
 
@@ -262,7 +262,7 @@ def test_what_can_not_be_loaded_is_reported_once(monkeypatch):
     with pytest.warns(RuntimeWarning, match="can't be loaded") as told:
         look.look()
     assert ["ModuleNotFoundError" in str(w.message) for w in told] == [True, False]
-    assert "no hovis.Library" in str(told[1].message)
+    assert "not a hovis.Library" in str(told[1].message)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         monkeypatch.setitem(sys.modules, "another_module", types.ModuleType("another_module"))

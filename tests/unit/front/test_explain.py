@@ -166,7 +166,7 @@ def test_what_a_decision_depends_on():
 def test_what_was_made_for_whom():
     def f(x, key):
         return sorted([x, 1], key=key)
-    assert re.search(r"made at run time: a list: sorted is given it", str(hovis.explain(hovis.trace(f, Any, Any))))
+    assert re.search(r"made at run time: a list: it is passed to sorted", str(hovis.explain(hovis.trace(f, Any, Any))))
 
 
 def test_branches_stand_where_they_are_decided():

@@ -114,7 +114,7 @@ def test_a_use_of_itself():
 def test_values_of_no_block():
     b = Builder("f")
     b.ret(Param(INT))
-    complaint(b.function, "a value of no block", "return %?")
+    complaint(b.function, "a value that no block defines", "return %?")
 
 
 def test_dominance():
@@ -128,7 +128,7 @@ def test_dominance():
     b.jump(end)
     b.at(end)
     b.ret(value)
-    complaint(b.function, "not defined on every way", "return %2")
+    complaint(b.function, "not defined on every path", "return %2")
 
 
 def test_arity_of_edges():
@@ -191,10 +191,10 @@ def test_the_exception_stands_first_on_error_edges():
     verify(b.function)
     invoke = b.function.blocks[0].terminator
     invoke.error.args = (Const(1), CAUGHT)
-    complaint(b.function, "%err stands first", "boom")
+    complaint(b.function, "%err may only be the first argument", "boom")
     invoke.error.args = (CAUGHT, Const(1))
     b.function.blocks[1].terminator = Return(CAUGHT)
-    complaint(b.function, "%err stands first", "return %err")
+    complaint(b.function, "%err may only be the first argument", "return %err")
 
 
 def test_the_exception_on_other_edges():
@@ -203,7 +203,7 @@ def test_the_exception_on_other_edges():
     b.jump(end, CAUGHT)
     b.at(end)
     b.ret(1)
-    complaint(b.function, "%err stands first", "br 2 (%err)")
+    complaint(b.function, "%err may only be the first argument", "br 2 (%err)")
 
 
 def invoking(use):
@@ -254,7 +254,7 @@ def test_the_result_of_an_invoke_inside_a_loop_that_begins_behind_it():
 def test_callees():
     b = Builder("f")
     b.ret(b.op(Const(len), 1))
-    complaint(b.function, "stands as itself")
+    complaint(b.function, "must be the object itself")
     b = Builder("f")
     b.ret(b.op(3, 1))
     complaint(b.function, "not callable")
@@ -274,7 +274,7 @@ def test_dimensions():
     b.ret(1)
     complaint(b.function, "1 dimensions, its type has 2", "1: (")
     b.params[0].dims = (Const(1), Param(INT))
-    complaint(b.function, "a value of no block")
+    complaint(b.function, "a value that no block defines")
 
 
 def test_types_are_lattice_elements():
@@ -336,7 +336,7 @@ def test_effects_against_a_library():
     b.op(print)
     b.ret(None)
     verify(b.function)
-    with pytest.raises(VerifierError, match="may also"):
+    with pytest.raises(VerifierError, match="more effects"):
         verify(b.function, Library())
     b.current.ops[0].effect = Effect.OPAQUE
     verify(b.function, Library())

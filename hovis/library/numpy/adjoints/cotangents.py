@@ -206,7 +206,7 @@ def taken_last(shadow: Any, index: Any, most: int) -> Any:
 def apart(a: Any, b: Any) -> None:
     """Raise DerivativeError if two arguments, one of which is stored into, share memory: their cotangents would share it, too."""
     if np.may_share_memory(a, b):
-        raise DerivativeError("two arguments share memory, and the function stores into it: there is one cotangent for both; pass a copy of one")
+        raise DerivativeError("two arguments share memory, and the function stores into it: their cotangents can't be separated; pass a copy of one")
 
 
 def given(shadow: Any, index: Any, g: Any) -> None:

@@ -64,7 +64,7 @@ inverse(np.ndarray.cumsum, _differences, None)
 
 def _shape(x: Unknown) -> tuple[int, ...]:
     if x.shape is None:
-        raise ValueError("of the operand the shape is not known")
+        raise ValueError("the shape of the operand is not known")
     return x.shape
 
 
@@ -87,7 +87,7 @@ def _turned_back(y: Any, x: Unknown, *axes: Any, **named: Any) -> Any:
 def _attribute(y: Any, x: Unknown, name: str) -> Any:
     if name == "T":
         return np.transpose(y)
-    raise ValueError(f"from {name!r} the object is not found")
+    raise ValueError(f"the object can't be found from its attribute {name!r}")
 
 
 inverse(np.transpose, _turned_back, None)

@@ -222,7 +222,7 @@ def as_tangent(t: Any, x: Any) -> Any:
     if isinstance(x, np.ndarray):
         return np.asarray(t, x.dtype)
     if isinstance(t, str):
-        raise TypeError(f"the tangent of a number is a number, not the text {t!r}")
+        raise TypeError(f"the tangent of a number is a number, not the string {t!r}")
     if isinstance(t, np.ndarray) and t.shape:
         raise TypeError(f"the tangent of a number is a number, not an array of shape {t.shape}")
     return complex(t) if is_complex(x) else float(t)

@@ -159,7 +159,7 @@ def _polyder(p: Any, m: int = 1) -> Any:
 
 def _polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     if k is not None:
-        raise Declined("the derivative of np.polyint is known without constants of integration")
+        raise Declined("the derivative of np.polyint is only known without constants of integration")
     for _ in range(m):
         p = np.concatenate((p / np.arange(p.shape[0], 0, -1), np.zeros(1)))
     return p
@@ -171,7 +171,7 @@ defined(np.polyint, _polyint)
 
 def _polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None, cov: bool = False) -> Any:
     if full or cov:
-        raise Declined("the derivative of np.polyfit is known for the coefficients alone")
+        raise Declined("the derivative of np.polyfit is only known for the coefficients")
     powers = np.vander(x, deg + 1)
     if w is not None:
         powers, y = powers * np.expand_dims(w, -1), y * (w if y.ndim == 1 else np.expand_dims(w, -1))
@@ -209,5 +209,5 @@ def gradient(f: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> An
 defined(np.gradient, gradient)
 pull(np.unwrap, lambda g, y, p, *rest, **named: g)
 push(np.unwrap, lambda t, y, p, *rest, **named: t)
-absent("its result is a polynomial's division, whose length depends on values", np.polydiv)
-absent("the roots of a polynomial come in no order", np.roots, np.poly)
+absent("the length of its result depends on values", np.polydiv)
+absent("the roots of a polynomial have no order", np.roots, np.poly)

@@ -42,15 +42,24 @@ constant(
     np.ndarray, np.packbits, np.unpackbits, str.format, *(row.fn for row in errstate.ROWS),
 )  # fmt: skip
 
-absent("what is added is a tuple of which nothing is known", added_parts)
-absent("the function that it is given is not followed", np.apply_over_axes)
-absent("the edges follow the data, and the counts have none: np.histogram(hovis.stop_gradient(x)) gives these", np.histogram, np.histogram_bin_edges)
-absent("its length depends on values", np.unique, np.insert, np.intersect1d, np.union1d, np.setdiff1d, np.setxor1d, np.trim_zeros, np.unique_values)
-absent("of a list it makes an object of Python's: index the array instead", np.generic.tolist, np.ndarray.tolist)
-absent("the order of complex numbers is that of their parts", np.sort_complex)
-absent("sorted makes a list: np.sort has a derivative", builtins.sorted)
-absent("it is defined by what it leaves out along other axes; np.median of what is no NaN has a derivative", np.nanmedian, np.nanpercentile, np.nanquantile)
-absent("np.concatenate and np.stack have a derivative", np.block)
-absent("its derivative is a Bessel function, which NumPy has not", np.kaiser)
-absent("np.add.reduce of slices has a derivative", np.ufunc.reduceat)
-absent("np.arange and np.meshgrid say the same", type(np.mgrid).__getitem__)
+absent("the tuple that is added is not known", added_parts)
+absent("the function that is passed to it is not traced", np.apply_over_axes)
+absent(
+    "the edges depend on the data, and the counts have no derivative: np.histogram(hovis.stop_gradient(x)) returns the counts",
+    np.histogram, np.histogram_bin_edges,
+)  # fmt: skip
+absent(
+    "the length of its result depends on values",
+    np.unique, np.insert, np.intersect1d, np.union1d, np.setdiff1d, np.setxor1d, np.trim_zeros, np.unique_values,
+)  # fmt: skip
+absent("it returns Python objects: index the array instead", np.generic.tolist, np.ndarray.tolist)
+absent("complex numbers are ordered by their parts", np.sort_complex)
+absent("sorted returns a list: use np.sort, which has a derivative", builtins.sorted)
+absent(
+    "the elements that it leaves out depend on the data; np.median of the elements that are not NaN has a derivative",
+    np.nanmedian, np.nanpercentile, np.nanquantile,
+)  # fmt: skip
+absent("use np.concatenate and np.stack, which have a derivative", np.block)
+absent("its derivative is a Bessel function, which NumPy does not have", np.kaiser)
+absent("use np.add.reduce of slices, which has a derivative", np.ufunc.reduceat)
+absent("use np.arange and np.meshgrid instead", type(np.mgrid).__getitem__)

@@ -65,7 +65,7 @@ def padded(
 ) -> Any:
     """``np.pad`` in every mode except a callable."""
     if not (mode is None or isinstance(mode, str)):
-        raise Declined("the derivative of np.pad is known for the modes that have names")
+        raise Declined("the derivative of np.pad is only known for the modes that have names")
     widths = _pairs(pad_width, array.ndim)
     for axis in range(array.ndim):
         low, high = widths[axis]

@@ -336,7 +336,7 @@ def _reducing(u: Any) -> Callable[..., Any]:
         return np.max
     if u is np.minimum:
         return np.min
-    raise Declined("the derivative of reductions is known for add, multiply, maximum and minimum")
+    raise Declined("the derivative of reductions is only known for add, multiply, maximum and minimum")
 
 
 def reduced(u: Any, a: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, **named: Any) -> Any:
@@ -350,7 +350,7 @@ def accumulated(u: Any, a: Any, axis: int = 0, dtype: Any = None, out: Any = Non
         return np.cumsum(a, axis=axis)
     if u is np.multiply:
         return np.cumprod(a, axis=axis)
-    raise Declined("the derivative of accumulations is known for add and multiply")
+    raise Declined("the derivative of accumulations is only known for add and multiply")
 
 
 def outer(u: Any, a: Any, b: Any) -> Any:

@@ -153,7 +153,7 @@ def _set_shape(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
 
 
 def _resize(m: Any, args: list[V], kwargs: dict[str, V]) -> V | None:
-    raise GiveUp("it changes what an array is, in place")
+    raise GiveUp("it resizes an array in place")
 
 
 def _method(fn: Any) -> Callable[[Any, Dyn], V]:

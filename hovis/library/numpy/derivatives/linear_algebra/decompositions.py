@@ -187,7 +187,7 @@ push(np.linalg.svdvals, lambda t, y, a: _singular_push(t, y, a, False, False))
 
 def _factors(y: Any, a: Any, mode: str) -> tuple[Any, Any]:
     if mode == "raw":
-        raise Declined("the derivative of np.linalg.qr is known for q and r, and not for mode='raw'")
+        raise Declined("the derivative of np.linalg.qr is only known for q and r, not for mode='raw'")
     return np.linalg.qr(a) if mode == "r" else (y[0], y[1])
 
 

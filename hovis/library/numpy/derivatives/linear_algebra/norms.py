@@ -59,7 +59,7 @@ defined(np.linalg.norm, norm)
 def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """``np.linalg.vector_norm``."""
     if axis is None and keepdims:
-        raise Declined("the derivative of vector_norm is known along an axis, or without keepdims")
+        raise Declined("the derivative of vector_norm is only known along an axis, or without keepdims")
     return norm(np.reshape(x, (-1,)), ord, 0) if axis is None else norm(x, ord, axis, keepdims)
 
 
