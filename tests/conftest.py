@@ -9,7 +9,7 @@ import pytest
 
 import hovis  # noqa: F401
 
-os.environ.setdefault("HOVIS_VERIFY", "1")      # the verifier runs after every pass
+os.environ.setdefault("HOVIS_VERIFY", "1")      # the verifier runs after every pass that changes something
 os.environ.setdefault("HOVIS_TRACE_SECONDS", "1000")    # so that the speed of the machine has no influence on what is compiled
 os.environ.setdefault("HOVIS_DEBUG", "1")       # an internal error of hovis is raised instead of falling back to Python
 

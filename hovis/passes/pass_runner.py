@@ -23,12 +23,12 @@ Check = Callable[[S], object]
 
 
 def is_verified() -> bool:
-    """Does HOVIS_VERIFY in the environment ask for the verifier after every pass?"""
+    """Does HOVIS_VERIFY in the environment ask for the verifier after every pass that changes something?"""
     return os.environ.get("HOVIS_VERIFY", "0") not in ("", "0")
 
 
 def checking(check: Check[Any] = verify) -> Check[Any] | None:
-    """Return the check that runs after every pass, or None if nothing is to be checked."""
+    """Return the check that runs after every pass that changes something, or None if nothing is to be checked."""
     return check if is_verified() else None
 
 

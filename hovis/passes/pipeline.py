@@ -90,7 +90,7 @@ def run(function: Function, passes: str | Iterable[str] = "default", verify: boo
 
     "default-loop_idioms-loop_versioning" is the pipeline without these passes.
 
-    With verify, or HOVIS_VERIFY=1 in the environment, the Function is verified before the first pass and after every pass.
+    With verify, or HOVIS_VERIFY=1 in the environment, the Function is verified before the first pass, and after every pass that changes it.
     VerifierError names the pass.
     """
     check = checking() if verify is None else check_function if verify else None

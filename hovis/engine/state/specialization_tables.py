@@ -85,7 +85,7 @@ class Tables:
     #: "virtual": the trace has virtual generators; "real": a last attempt, in which all generators are real; "": neither
     generators: str = ""
     not_entered: dict[CodeType, str] = field(default_factory=dict)
-    #: callees that an earlier trace of the function for other arguments has found too expensive: not entered any more once the first attempt has failed
+    #: callees that an earlier trace of the function has found too expensive: not entered any more once the first attempt has failed
     expensive: frozenset[CodeType] = frozenset()
     #: those of the codes not entered that inspect the frames above them, or call a function that does
     frame_readers: set[CodeType] = field(default_factory=set)
