@@ -68,7 +68,7 @@ def passes() -> str:
     before = {one.__name__: one for one in (*pipeline.SHAPING, *pipeline.IN_ROUNDS, *pipeline.LEADING)}
     lines = [
         "# Passes", "",
-        "Made from docstrings and from the goldens of `tests/golden/` by `python docs/pages.py`. `HOVIS_VERIFY=1` runs the verifier after every pass that changes something,",
+        "Made of docstrings and goldens of `tests/golden/` by `docs/pages.py`. `HOVIS_VERIFY=1` runs the verifier after every pass that changes something,",
         "`HOVIS_PRINT_AFTER=gvn,dce` (or `all`) prints what passes change, `trace.passes(\"default\")` runs a pipeline,",
         "`trace.passes([\"gvn\", \"dce\"])` these.", "",
         "## Functions", "", *examples(dict(PASSES), functions),
