@@ -6,6 +6,9 @@ from collections.abc import MutableSet, Sequence
 from typing import Any, Final
 
 from hovis.engine.trace import Fixed, Fresh, Leaf, Part
+from hovis.ir.model import Param
+from hovis.lattice import Any as AnyType
+from hovis.lattice import Array, Const, Type
 from hovis.lattice.constants import ATOMS, constant_key
 
 #: Kinds of traces of one function that are remembered, the latest ones.
@@ -53,9 +56,17 @@ def _key_of(part: Part) -> Any:
     if isinstance(part, Fixed):
         return _constant(part.value)
     if isinstance(part, Leaf):
-        return str(part.param.type), str(part.param.dims)
+        return _type_of(part.param)
     names = None if part.keys is None else tuple(map(_constant, part.keys))
     return type(part), None if isinstance(part, Fresh) else (part.kind, part.cls), names, tuple(map(_key_of, part.parts))
+
+
+def _type_of(param: Param) -> Any:
+    """Return the type and dimensions of an unknown argument; TypeError if the type holds known values."""
+    if type(param.type) not in (Type, Array, AnyType):
+        raise TypeError
+    dims = None if param.dims is None else tuple([_constant(dim.value) if isinstance(dim, Const) else None for dim in param.dims])
+    return param.type, dims
 
 
 def _constant(value: object) -> Any:
