@@ -37,7 +37,7 @@ def of(function: types.FunctionType, parts: Sequence[Part], budget: Any) -> Muta
 
 
 class _Same:
-    """A known object, by its identity, without keeping it alive."""
+    """The identity of an object, which is not kept alive: a function whose class were would never end."""
 
     __slots__ = ("at", "held")
 
@@ -58,15 +58,20 @@ def _key_of(part: Part) -> Any:
     if isinstance(part, Leaf):
         return _type_of(part.param)
     names = None if part.keys is None else tuple(map(_constant, part.keys))
-    return type(part), None if isinstance(part, Fresh) else (part.kind, part.cls), names, tuple(map(_key_of, part.parts))
+    return type(part), None if isinstance(part, Fresh) else (part.kind, _Same(part.cls)), names, tuple(map(_key_of, part.parts))
 
 
 def _type_of(param: Param) -> Any:
     """Return the type and dimensions of an unknown argument; TypeError if the type holds known values."""
-    if type(param.type) not in (Type, Array, AnyType):
+    known = param.type
+    if type(known) is AnyType:
+        return None
+    if type(known) is Type:
+        return _Same(known.cls)
+    if type(known) is not Array:
         raise TypeError
     dims = None if param.dims is None else tuple([_constant(dim.value) if isinstance(dim, Const) else None for dim in param.dims])
-    return param.type, dims
+    return _Same(known.cls), known.dtype, known.rank, known.layout, dims
 
 
 def _constant(value: object) -> Any:

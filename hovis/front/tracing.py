@@ -317,8 +317,8 @@ def _followed(fn: Any, function: types.FunctionType, signature: Signature, chose
     try:
         how = chosen.fuel, chosen.frozen, chosen.known_sizes, chosen.volatile
         learned: Any = chosen.expensive
-        if learned is None:
-            learned = expensive_callees.of(function, signature.parts, (chosen.library, chosen.fuel, chosen.known_sizes, chosen.limit()))
+        if learned is None and chosen.library is STANDARD:  # another library may hold the function itself
+            learned = expensive_callees.of(function, signature.parts, (chosen.fuel, chosen.known_sizes, chosen.limit()))
         result = engine.run(function, signature.parts, chosen.library, PACKAGE, *how, learned=learned)
     except OutOfFuel as out:
         raise OutOfTime(deadline.why()) if out.late else out from None

@@ -3,7 +3,7 @@
     HOVIS_VERIFY=1              the verifier runs after every pass that changes something
     HOVIS_PRINT_AFTER=dce,gvn   what these passes change is printed to stderr, before and after ("all": every pass)
 
-A pass returns a new version of its subject, or rewrites the subject in place and returns whether anything has changed.  Functions are
+A pass returns a new version of its subject, or rewrites the subject in place.  Functions are
 checked by hovis's verifier, the modules of a back end by a verifier of its own: an error of the verifier is raised with the name of the
 pass in front of its message, that of the outer pass first where a pass runs others.
 """
@@ -32,9 +32,11 @@ def checking(check: Check[Any] = verify) -> Check[Any] | None:
     return check if is_verified() else None
 
 
-def run_pass(name: str, act: Callable[[S], Any], subject: S, check: Check[S] | None) -> Any:
-    """Run ``act`` on the subject and return its result. With check, verify what it has changed: nothing, if it returns False or the subject
-    itself.
+def run_pass(name: str, act: Callable[[S], Any], subject: S, check: Check[S] | None, reports_change: bool = False) -> Any:
+    """Run ``act`` on the subject and return its result. With check, verify the result, or the subject if the result is of another type.
+
+    A pass that returns the subject itself has changed nothing, and nothing is verified; nor is it if the pass returns False and
+    ``reports_change`` says that its result is whether it has changed the subject.
     """
     printed = os.environ.get("HOVIS_PRINT_AFTER")
     if printed and (printed == "all" or name in printed.split(",")):
@@ -43,7 +45,7 @@ def run_pass(name: str, act: Callable[[S], Any], subject: S, check: Check[S] | N
         return act(subject)
     try:
         made = act(subject)
-        if made is not False and made is not subject:
+        if made is not subject and not (reports_change and made is False):
             check(made if isinstance(made, type(subject)) else subject)
     except VerifierError as error:
         raise VerifierError(f"{name}: {error}") from None

@@ -131,7 +131,7 @@ def _each(function: Function, names: list[str], check: Check[Function] | None, f
     for name in names:
         if fixed.get(name) == changes:
             continue
-        if run_pass(name, PASSES[name].rewrite_all, function, check):
+        if run_pass(name, PASSES[name].rewrite_all, function, check, reports_change=True):
             changes += 1
         else:
             fixed[name] = changes

@@ -214,6 +214,10 @@ def test_the_verifier_names_the_pass_over_a_module(monkeypatch):
         module = ir.Module.parse(read(MODULES)["split_chains"][0])
         with pytest.raises(VerifierError, match="^broken_module: "):
             pipeline.rewrite(broken_module, Module(module))
+    with context(), ir.Location.unknown(context()):
+        module = ir.Module.parse(read(MODULES)["split_chains"][0])
+        with pytest.raises(VerifierError):  # what such a pass returns does not say whether it has changed the module
+            pipeline.rewrite(lambda one: bool(broken_module(one)), Module(module))
 
 
 def test_nothing_is_verified_else(monkeypatch):

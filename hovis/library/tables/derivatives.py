@@ -142,6 +142,6 @@ def constant(*fns: object) -> None:
 
 
 def absent(why: str, *fns: object) -> None:
-    """Register functions whose derivative exists but is not implemented; why is the reason."""
+    """Register functions that have a derivative which hovis does not know; why is the reason that an error gives."""
     for fn in fns:
         TABLE.absent[fn] = why

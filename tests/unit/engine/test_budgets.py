@@ -202,3 +202,16 @@ def test_known_arguments_are_not_kept_alive():
     del held
     gc.collect()
     assert about() is None
+
+
+@pytest.mark.parametrize("kinds", [lambda cls: cls, lambda cls: [cls, Int], lambda cls: (cls, cls)], ids=["instance", "list", "tuple"])
+def test_classes_of_arguments_end(kinds):
+    class Held:
+        def method(self, n):
+            return n + 1
+
+    hovis.trace(Held.method, kinds(Held), Int)
+    about = weakref.ref(Held)
+    del Held
+    gc.collect()
+    assert about() is None

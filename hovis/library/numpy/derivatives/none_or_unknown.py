@@ -1,4 +1,4 @@
-"""Functions that have the derivative of another function, have no derivative, or have one that is not implemented."""
+"""Functions that have the derivative of another function, have no derivative, or have one that hovis does not know."""
 
 import builtins
 import operator
