@@ -37,7 +37,7 @@ def of(function: types.FunctionType, parts: Sequence[Part], budget: Any) -> Muta
 
 
 class _Same:
-    """The identity of an object, which is not kept alive: a function whose class were would never end."""
+    """The identity of an object, by a weak reference: a class that is kept alive would keep its methods alive, which are keys of the table."""
 
     __slots__ = ("at", "held")
 

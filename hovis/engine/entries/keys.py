@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from hovis.engine.entries.entry import Entry
-from hovis.engine.entries.slot_paths import items_of, wound
+from hovis.engine.entries.slot_paths import items_of, repeating_chain
 from hovis.engine.state.budget import Effort
 from hovis.engine.state.frames_and_heap import State
 from hovis.engine.state.heap import shape_in
@@ -208,7 +208,7 @@ class Keys:
                 forced[path] = STRONG
                 again[entry.site] = None
             if path not in forced and used[path] > kept_out:
-                if path in entry.joined and (root := wound(self.tables.paths.parts, path)) is not None:
+                if path in entry.joined and (root := repeating_chain(self.tables.paths.parts, path)) is not None:
                     # a structure that is built in a loop has as many parts as there are iterations
                     forced[root] = used[root] = STRONG
                     again[entry.site] = None

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 #: Number of repetitions of the same steps in a path after which the chain of objects is made real, and the most steps that are repeated.
-WINDINGS: Final = 8
+REPETITIONS: Final = 8
 PERIOD: Final = 3
 
 
-def wound(parts: Sequence[Any], path: int) -> int | None:
+def repeating_chain(parts: Sequence[Any], path: int) -> int | None:
     """Find where a long chain of nested objects with repeating steps begins that contains the slot; None if there is none."""
     steps, holders = [], []
     while len(parts[path]) == 2:
@@ -22,7 +22,7 @@ def wound(parts: Sequence[Any], path: int) -> int | None:
         same = period
         while same < len(steps) and steps[same] == steps[same - period]:
             same += 1
-        if same >= period * WINDINGS:
+        if same >= period * REPETITIONS:
             return holders[same // period * period - 1]
     return None
 
