@@ -1,8 +1,8 @@
 """Tracing of a Python function for partly known arguments: the entry point of the engine."""
 
 import types
-from collections.abc import Callable, Iterable, MutableSet, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from hovis.base import deadline
 from hovis.base.once import alone
@@ -32,6 +32,9 @@ from hovis.ir.model import Block, Edge, Function, Jump, Location, Operand, Param
 from hovis.ir.operations import unchanged
 from hovis.lattice import ANY, Const, constants
 from hovis.library.core import Library
+
+if TYPE_CHECKING:
+    from hovis.engine.learned import Kept, Learned
 
 #: Instructions that a trace may interpret by default, including those of restarts.
 FUEL = 250_000
@@ -89,7 +92,7 @@ Part = Leaf | Fixed | Structure | Fresh
 class Result:
     """The result of a trace: the functions, the traced one first, and the map from the leaves of the arguments to its params."""
 
-    __slots__ = ("engine", "functions", "given", "params", "reasons", "stats")
+    __slots__ = ("engine", "functions", "given", "kept", "params", "reasons", "stats")
 
     def __init__(self, functions: list[Function], given: Sequence[Operand], engine: Engine) -> None:
         self.functions = functions
@@ -97,6 +100,8 @@ class Result:
         self.given = tuple(given)
         self.params = {id(arg): param for arg, param in zip(given, functions[0].params, strict=True)}
         self.engine = engine
+        #: what the trace has learned, for later ones
+        self.kept: Kept | None = None
         self.reasons = [*engine.tables.reasons.values(), *lost_precision.reasons(engine)]
         self.stats = {"instructions": engine.effort.steps, "restarts": engine.restarts}
 
@@ -150,12 +155,12 @@ def run(
     volatile: frozenset[Any] = frozenset(),
     wanted: types.CodeType | None = None,
     left: Iterable[types.CodeType] = (),
-    learned: MutableSet[types.CodeType] | None = None,
+    learned: "Learned | None" = None,
 ) -> Result:
     """Trace fn for the given arguments, one part for each parameter (``*args`` and ``**kwargs`` last).
 
     wanted: the code of the function that is to be specialized, if fn only calls it; left: the codes of callees that stay calls;
-    learned: the codes of callees that earlier traces of fn have found too expensive, to which this trace adds those that it finds.
+    learned: what earlier traces of fn have learned, to which this trace adds.
     Raises GiveUp with the reason if the call has to be left as a whole.
     """
     code = normalize(fn.__code__)
@@ -167,17 +172,22 @@ def run(
     engine.tables.wanted = wanted
     engine.tables.not_entered.update(dict.fromkeys(left, budget.WHY))
     data = [value for name, value in fn.__globals__.items() if not name.startswith("__") and not issubclass(type(value), str | bytes)]
-    engine.effort.roots = [*(part.value for part in parts if isinstance(part, Fixed)), data, fn.__closure__]
+    engine.effort.roots = [*(part.value for part in parts if isinstance(part, Fixed)), *data, fn.__closure__]
     engine.environment.guard("function", fn, None, fn.__code__)
     engine.environment.guard("defaults", fn, None, (fn.__defaults__, fn.__kwdefaults__))
     engine.environment.granted = engine.environment.reads
-    engine.tables.expensive = frozenset(learned or ())
+    roots = engine.effort.roots
+    if learned is not None:
+        learned.begin(engine.tables, roots)
     choices = tuple((k, p.choices) for k, p in enumerate(parts) if isinstance(p, Leaf) and p.choices)
     try:
-        return follow(engine, lambda: _initial(engine, fn, code, parts), fuel, choices)
+        result = follow(engine, lambda: _initial(engine, fn, code, parts), fuel, choices)
     finally:
         if learned is not None:
-            learned |= budget.too_expensive(engine.tables)
+            learned.add_callees(engine.tables)
+    if learned is not None and frozen:
+        result.kept = learned.keep(engine.tables, roots, engine.effort.steps)
+    return result
 
 
 def engine_for(

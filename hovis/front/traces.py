@@ -61,6 +61,8 @@ class Trace:
         self.stats: dict[str, Any] = {}
         self.guards: tuple[Any, ...] = ()
         self.static: tuple[object, ...] = ()
+        #: what tracing has learned, for later traces of the function as long as this one exists
+        self.kept: object = None
         #: did tracing, or the later work on the trace, exceed the time limit?
         self.late = False
         #: makes the Trace that is run instead of this one, which relies on declared item classes and is only shown; None: this one is run
@@ -175,7 +177,7 @@ class Trace:
         signature = self.signature.renamed(self.function.params, function.params)
         other = Trace(self.fn, signature, callees(function), self.options)
         other.fallback, other.reasons, other.stats = self.fallback, self.reasons, self.stats
-        other.static, other.guards = self.static, self.guards
+        other.static, other.guards, other.kept = self.static, self.guards, self.kept
         return other
 
     def compile(self) -> Callable[..., Any]:

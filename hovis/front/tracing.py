@@ -18,7 +18,7 @@ from hovis.base.once import alone, once
 from hovis.bytecode.normalize import UNREADABLE
 from hovis.diagnostics import explain as report
 from hovis.diagnostics.explain import Remark, Report
-from hovis.engine import expensive_callees
+from hovis.engine import learned as learning
 from hovis.engine import trace as engine
 from hovis.engine.state.budget import OutOfFuel
 from hovis.engine.state.specialization_tables import GiveUp
@@ -94,8 +94,8 @@ class Options:
         self.seconds = None if seconds is None else min(seconds, MOST_SECONDS)
         #: keys of guards that have failed too often: their values are read at run time (used by jit)
         self.volatile: frozenset[Any] = frozenset()
-        #: callees that were too expensive to trace in traces for other arguments (used by jit)
-        self.expensive: set[types.CodeType] | None = None if frozen else set()
+        #: what traces for other arguments have learned (used by jit)
+        self.learned = None if frozen else learning.Learned()
 
     def limit(self, times: float = deadline.ASKED_FOR) -> float:
         """Return how many seconds of work something may take: the option, or else the limit of a first call multiplied by ``times``."""
@@ -316,9 +316,9 @@ def _followed(fn: Any, function: types.FunctionType, signature: Signature, chose
     deadline.check()
     try:
         how = chosen.fuel, chosen.frozen, chosen.known_sizes, chosen.volatile
-        learned: Any = chosen.expensive
+        learned = chosen.learned
         if learned is None and chosen.library is STANDARD:  # another library may hold the function itself
-            learned = expensive_callees.of(function, signature.parts, (chosen.fuel, chosen.known_sizes, chosen.limit()))
+            learned = learning.of(function, signature.parts, (chosen.fuel, chosen.known_sizes, chosen.limit()))
         result = engine.run(function, signature.parts, chosen.library, PACKAGE, *how, learned=learned)
     except OutOfFuel as out:
         raise OutOfTime(deadline.why()) if out.late else out from None
@@ -340,6 +340,7 @@ def _followed(fn: Any, function: types.FunctionType, signature: Signature, chose
     traced = Trace(fn, signature, functions, chosen)
     traced.reasons = [Remark(what, "", hint, where) for what, where, hint in result.reasons]
     traced.guards = result.guards
+    traced.kept = result.kept
     traced.stats = {**result.stats, "ops": sum(1 for f in functions for _ in f.ops())}
     traced.static = tuple(held for held in result.engine.environment.static_objects.values() if not isinstance(held, _NEVER_PASSED))
     if chosen.strict is True:

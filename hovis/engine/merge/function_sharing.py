@@ -32,9 +32,12 @@ def shared(m: "Machine", code: Any, now: Any) -> bool:
         return False
     copies = tables.copies.setdefault((code, now), {})
     ctx = tables.contexts[caller.ctx, caller.pc, code]
-    if ctx in copies:
+    if copies.get(ctx) is not None:
         return False
+    known = ctx in copies
     copies[ctx] = m.entry
+    if known:
+        return False
     count = len(copies)
     if count >= COPIES and not count & (count - 1):
         size = max(_sizes(m, copies).values())
@@ -54,7 +57,7 @@ def _share(m: "Machine", code: Any, now: Any) -> None:
         for ctx in [ctx for ctx in others if owner[ctx] is not None]:
             del others[ctx]
     for entry in gone.values():
-        if entry is not m.entry and entry.evaluated:
+        if entry is not None and entry is not m.entry and entry.evaluated:
             m.push_work(entry)
 
 

@@ -2,7 +2,7 @@
 
 import gc
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
@@ -137,18 +137,21 @@ def allowance(places: int) -> int:
 
 def extent(roots: Iterable[object]) -> int:
     """Count the places in all data known before tracing, up to PLACES. Code and classes are not data."""
-    todo = list(roots)
-    found = sum(len(text) for text in todo if isinstance(text, str | bytes))
-    seen: set[int] = set()
+    texts = sum(len(text) for text in roots if isinstance(text, str | bytes))
+    return min(PLACES, texts + sum(len(parts) for _, parts in places_of(roots)))
+
+
+def places_of(roots: Iterable[object]) -> Iterator[tuple[object, list[Any]]]:
+    """Yield the objects that are reached from roots, each with its parts, until there are PLACES parts."""
+    todo, seen, found = list(roots), set[int](), 0
     while todo and found < PLACES:
         held = todo.pop()
-        if id(held) in seen or issubclass(type(held), _CODE):
-            continue
-        seen.add(id(held))
-        parts = gc.get_referents(held)
-        found += len(parts)
-        todo += parts
-    return min(found, PLACES)
+        if id(held) not in seen and not issubclass(type(held), _CODE):
+            seen.add(id(held))
+            parts = gc.get_referents(held)
+            found += len(parts)
+            todo += parts
+            yield held, parts
 
 
 _CODE: Final = (type, ModuleType, FunctionType, BuiltinFunctionType, CodeType)

@@ -225,6 +225,12 @@ class Paths:
             self.parts.append(part)
         return found
 
+    def copy(self) -> "Paths":
+        """Return another set of names with the same numbers."""
+        made = Paths()
+        made.numbers, made.parts = self.numbers.copy(), self.parts.copy()
+        return made
+
     def row(self, parent: Any, count: int) -> list[int]:
         """Return the numbers of the first parts of parent (at least count of them): of ``(parent, k)``, or of ``(*parent, k)``."""
         found = self.rows.get(parent)

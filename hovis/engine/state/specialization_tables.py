@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from hovis.engine.state import class_templates
 from hovis.engine.state.frames_and_heap import Paths
 from hovis.ir.model import Location
+from hovis.lattice import ANY
 
 
 class Restart(Exception):
@@ -75,7 +76,8 @@ class Tables:
     counting: set[CodeType] = field(default_factory=set)
     #: codes that call themselves again and again with unchanged arguments
     endless: set[CodeType] = field(default_factory=set)
-    #: for function_sharing: code → the places that call it; code and what is known of its arguments → call string of each inlined copy → its entry;
+    #: for function_sharing: code → the places that call it; code and what is known of its arguments → call string of each inlined copy → its entry
+    #: (None for a copy of an earlier trace);
     #: and the pairs of code and known arguments that are called instead of being inlined
     entered: dict[Any, set[tuple[int, int]]] = field(default_factory=dict)
     copies: dict[Any, dict[int, Any]] = field(default_factory=dict)
@@ -148,3 +150,33 @@ class Tables:
         """
         for learned in (self.used, self.forced, self.unkeyed, self.stacks):
             learned.clear()
+
+    def learned(self) -> "Tables":
+        """Return new tables with what is of use for another trace of the function: nothing that refers to entries, or that is a fact about values."""
+        made = Tables(self.unrolling, self.collecting)
+        made.extend(self)
+        return made
+
+    def extend(self, other: "Tables") -> None:
+        """Take over what another trace of the function has learned, instead of what these tables hold."""
+        for name in _LEARNED:
+            setattr(self, name, _copied(getattr(other, name)))
+        self.copies = {known: dict.fromkeys(copies) for known, copies in other.copies.items()}
+        self.thawed_attributes = {place: held for place, held in other.thawed_attributes.items() if held.kind is ANY}
+
+
+#: The tables that decide how precise a trace is, and not what it finds.
+_LEARNED: Final = (
+    "coarse", "contexts", "counted", "counting", "eager_classes", "endless", "entered", "forced", "frame_readers", "generator_splits", "generators",
+    "kept", "looked_up", "looks", "merge", "not_entered", "not_virtual", "owners", "paths", "polled", "real_classes", "recursive", "shared", "stacks",
+    "static_size", "stored", "thawed", "thawed_globals", "tuples_seen", "unkeyed", "unrolled", "unshared", "used", "weakly",
+)
+
+
+def _copied(table: Any) -> Any:
+    """Copy a table, and the tables in its rows."""
+    if type(table) is dict:
+        return {key: _copied(row) for key, row in table.items()}
+    if type(table) is set:
+        return set(table)
+    return table.copy() if type(table) is Paths else table

@@ -1,9 +1,6 @@
 """What would multiply is joined: counted in blocks, not in seconds."""
 import dataclasses
-import gc
 import operator
-import types
-import weakref
 
 import numpy as np
 import pytest
@@ -146,72 +143,3 @@ def test_what_nobody_else_is_to_blame_for_is_tried_all_the_same(monkeypatch):
     monkeypatch.setattr(budget, "UNDISSOLVED", 0.001)
     monkeypatch.setattr(budget, "PER_INSTRUCTION", 0)
     assert not hovis.options(fuel=40_000).trace(namespace["long"], hovis.Any, Int).fallback
-
-
-def test_what_cost_too_much_is_not_tried_in_full_again():
-    text = "def costly(x, y):\n" + "".join(f"    if x.left({k}):\n        y += x.leaf({k})\n" for k in range(400)) + "    return y\n"
-    namespace = {}
-    exec(f"{text}\ndef caller(x, y):\n    return costly(x, y) + y\n", namespace)
-    little = hovis.options(fuel=20_000)
-    first, again = (little.trace(namespace["caller"], hovis.Any, Int) for _ in range(2))
-    assert "costly" in str(first) == str(again)
-    assert again.stats["instructions"] * 2 < first.stats["instructions"]
-    assert "costly" not in str(hovis.options(fuel=400_000).trace(namespace["caller"], hovis.Any, Int)), "where more is allowed for it is tried"
-
-
-def by_mode(steps):
-    """A function whose callee is as long as its first argument says."""
-    text = "def costly(mode, x, y):\n" + "".join(f"    if mode > {k}:\n        if x.left({k}):\n            y += x.leaf({k})\n" for k in range(steps)) + "    return y\n"
-    namespace = {}
-    exec(f"{text}\ndef caller(mode, x, y):\n    return costly(mode, x, y) + y\n", namespace)
-    return namespace["caller"]
-
-
-def test_what_cost_too_much_for_other_arguments_is_tried():
-    caller, little = by_mode(400), hovis.options(fuel=20_000)
-    long, short, again = (str(little.trace(caller, mode, hovis.Any, Int)) for mode in (400, 40, 400))
-    assert "costly" in long == again
-    assert "costly" not in short
-
-
-def test_what_cost_too_much_is_tried_where_there_is_more_time(monkeypatch):
-    caller = by_mode(400)
-    for seconds, left in (("0.02", True), ("1000", False)):
-        monkeypatch.setenv("HOVIS_TRACE_SECONDS", seconds)
-        trace = hovis.options(fuel=400_000).trace(caller, 400, hovis.Any, Int)
-        assert left == ("costly" in str(trace) or trace.fallback)
-
-
-def test_code_that_cannot_be_hashed():
-    code = (lambda x: x + 1).__code__
-    fn = types.FunctionType(code.replace(co_consts=(*code.co_consts, [])), globals())
-    assert not hovis.trace(fn, Int).fallback
-
-
-def test_known_arguments_are_not_kept_alive():
-    class Held:
-        mode = 30
-
-    caller, held = by_mode(40), Held()
-
-    def fn(held, x, y):
-        return caller(held.mode, x, y)
-
-    hovis.options(fuel=2_000).trace(fn, hovis.const(held), hovis.Any, Int)
-    about = weakref.ref(held)
-    del held
-    gc.collect()
-    assert about() is None
-
-
-@pytest.mark.parametrize("kinds", [lambda cls: cls, lambda cls: [cls, Int], lambda cls: (cls, cls)], ids=["instance", "list", "tuple"])
-def test_classes_of_arguments_end(kinds):
-    class Held:
-        def method(self, n):
-            return n + 1
-
-    hovis.trace(Held.method, kinds(Held), Int)
-    about = weakref.ref(Held)
-    del Held
-    gc.collect()
-    assert about() is None
