@@ -76,9 +76,15 @@ def _dictionary_to_be(instance: object) -> dict[str, Any]:
 def _test(held: Sequence[object], lacking: Sequence[object]) -> Callable[[Any], bool]:
     """Return a test of a value: is it none of held, nor the dictionary of one of lacking, which had none when they were folded?"""
     ids = {id(s): s for s in held}
+    names = {name for instance in lacking for name in inline_attributes.listed(instance) or ()}
+    nameless = [instance for instance in lacking if not inline_attributes.listed(instance)]
 
     def no_dictionary(value: Any) -> bool:
-        return type(value) is not dict or inline_attributes.are_elsewhere(value, lacking)
+        if type(value) is not dict:
+            return True
+        first = next(iter(value), None)     # the dictionary of an instance begins with one of its attributes
+        others = lacking if type(first) is str and first in names else nameless
+        return not others or inline_attributes.are_elsewhere(value, others)
 
     def apart(value: Any) -> bool:
         return id(value) not in ids and no_dictionary(value)
