@@ -1,7 +1,6 @@
 """Variables: globals, cells, the dict of ``locals()``, imports; and the lifetime of the values of variables."""
 
 import builtins
-import contextlib
 import types
 from typing import Any, Final
 
@@ -58,9 +57,10 @@ def delete_name(names: dict[str, Any], name: str) -> None:
 
 def cell_get(cell: types.CellType, name: str, free: bool) -> object:
     """The contents of a cell, NameError if it is empty (LOAD_DEREF)."""
-    found: object = UNBOUND
-    with contextlib.suppress(ValueError):
-        found = cell.cell_contents
+    try:
+        found: object = cell.cell_contents
+    except ValueError:
+        found = UNBOUND
     return check_bound(found, name, free)
 
 
