@@ -16,7 +16,7 @@ os.environ.setdefault("HOVIS_DEBUG", "1")       # an internal error of hovis is 
 # The profile `ci` uses the same examples on every run and reports a failure without shrinking it. Shrinking may take minutes; the
 # profile `fuzz` does it (HYPOTHESIS_PROFILE=fuzz pytest ... on the test that failed).
 hypothesis.settings.register_profile(
-    "ci", derandomize=True, database=None, deadline=None, max_examples=int(os.environ.get("HOVIS_EXAMPLES", "60")), print_blob=False,
+    "ci", derandomize=True, database=None, deadline=None, max_examples=int(os.environ.get("HOVIS_EXAMPLES", "40")), print_blob=False,
     suppress_health_check=list(hypothesis.HealthCheck), phases=(hypothesis.Phase.explicit, hypothesis.Phase.generate),
 )
 hypothesis.settings.register_profile(
@@ -53,17 +53,16 @@ EVERYWHERE = ("differential/random/test_regressions", "differential/random/test_
 #: Tests that run on one Python version each. Compiled code and derivatives are built from traces, and differences between Python versions are
 #: covered by the tests of tracing. The other tests are about texts, rows of tables, and whole programs that are run in their own processes.
 ONCE = (
-    "cpython/", "lattice/test_rules", "transforms/", "unit/backend/test_builtin_names", "unit/backend/test_unwatched_loops", "unit/engine/test_library",
-    "unit/engine/test_self_interpretation", "unit/front/test_cli_processes", "unit/front/test_function_arguments", "unit/front/test_house", "xla/",
+    "cpython/", "docs/", "lattice/test_rules", "transforms/", "unit/arguments/", "unit/backend/test_assemble", "unit/backend/test_builtin_names",
+    "unit/backend/test_source", "unit/backend/test_unwatched_loops", "unit/base/", "unit/engine/test_library", "unit/engine/test_self_interpretation",
+    "unit/front/", "xla/",
 )
-#: More tests of this kind, in files whose other tests run on every version.
-ONCE_BY_NAME = ("test_examples", "test_notebooks", "test_residual")
 
 
 def _is_once(item: pytest.Item) -> bool:
     """Does a test run on only one Python version, which is chosen by the hash of its name?"""
     place = item.path.relative_to(TESTS).with_suffix("").as_posix()
-    return place.startswith(ONCE) or getattr(item, "originalname", "") in ONCE_BY_NAME or (place.startswith("differential/") and place not in EVERYWHERE)
+    return place.startswith(ONCE) or (place.startswith("differential/") and place not in EVERYWHERE)
 
 
 def _runs_here(item: pytest.Item) -> bool:
