@@ -74,7 +74,14 @@ def operate(m: Machine, fn: Any, args: list[V], mode: str = "value") -> int | No
             if plain is not None:
                 return operate(m, fn, plain, mode)
             break
+    if fn in (operator.eq, operator.ne) and all((cls := m.class_of(a)) is not None and _is_equal_to_itself_alone(cls) for a in args):
+        return _nobody(m, fn, *args, [], mode)  # type: ignore[no-any-return]
     return call_builtin(m, fn, args, {}, mode)
+
+
+def _is_equal_to_itself_alone(cls: type) -> bool:
+    """Whether ``==`` compares instances of cls by identity (as it does functions, modules, and classes whose metaclass does not define it)."""
+    return all(find(cls, name) is object.__dict__[name] for name in ("__eq__", "__ne__"))
 
 
 def _stored(m: Machine, fn: Any, args: list[V]) -> "tuple[Any, list[V]] | None":
