@@ -1,5 +1,6 @@
 """Analyses of a whole Function for the assembler: block order, uses, liveness, open handlers, and who inspects exceptions."""
 
+import operator
 from collections.abc import Callable
 from typing import Final
 
@@ -223,7 +224,7 @@ def _asked_for(block: Block, start: int, leaving: Callable[[Block], list[Edge]])
             depth += (op.callee is enter_handler) - (op.callee is leave_handler)
             if depth == 0:
                 break
-            if op.callee is raised or (op.effect & (Effect.OPAQUE | Effect.IO | Effect.RAISES) and op.callee not in _BLIND):
+            if op.callee is raised or (_runs_code(op) and op.callee not in _BLIND):
                 return True
         else:
             if isinstance(at.terminator, Raise) and not at.terminator.again:
@@ -233,6 +234,18 @@ def _asked_for(block: Block, start: int, leaving: Callable[[Block], list[Edge]])
                     seen.add(edge.block)
                     todo.append((edge.block, 0, depth))
     return False
+
+
+def _runs_code(op: Op) -> bool:
+    """Whether op may run code that inspects the exception being handled, or raise an exception itself (except for a signal that arrives).
+
+    Reading or writing an item of a dict by a number or text does not count, though a finalizer, or ``__eq__`` of a key with the same hash, may run.
+    """
+    if op.callee in _ITEMS:
+        kinds = [Type(type(arg.value)) if isinstance(arg, Const) else arg.type for arg in op.args[:2] if not isinstance(arg, Caught)]
+        if kinds in ([Type(dict), Type(int)], [Type(dict), Type(str)]):
+            return False
+    return bool(op.effect & (Effect.OPAQUE | Effect.IO)) or op.effect & (Effect.RAISES | Effect.INTERRUPTED) == Effect.RAISES
 
 
 def _operand(terminator: Terminator) -> Operand | None:
@@ -246,6 +259,7 @@ def _operand(terminator: Terminator) -> Operand | None:
 
 #: Ops that return the exception that they are given.
 _TRACES: Final = ByIdentity((caught_at, passed))
+_ITEMS: Final = ByIdentity((operator.getitem, operator.setitem, operator.delitem, operator.contains))
 #: Ops that take an exception without inspecting its traceback.
 _BLIND: Final = ByIdentity((enter_handler, leave_handler, exception_matches, drop, keep))
 

@@ -75,7 +75,7 @@ def operate(m: Machine, fn: Any, args: list[V], mode: str = "value") -> int | No
                 return operate(m, fn, plain, mode)
             break
     if fn in (operator.eq, operator.ne) and all((cls := m.class_of(a)) is not None and _is_equal_to_itself_alone(cls) for a in args):
-        return _nobody(m, fn, *args, [], mode)  # type: ignore[no-any-return]
+        return _nobody(m, fn, args[0], args[1], [], mode)  # type: ignore[no-any-return]
     return call_builtin(m, fn, args, {}, mode)
 
 

@@ -16,7 +16,7 @@ from hovis.engine.state.type_lookup import bound_parts
 from hovis.engine.state.values import ENDS, Dyn, Known, V
 from hovis.ir import operations
 from hovis.ir.model import Effect
-from hovis.lattice import ANY, AbstractValue
+from hovis.lattice import ANY, AbstractValue, Type
 from hovis.lattice.constants import is_immutable
 from hovis.lattice.inspection import is_a
 
@@ -100,6 +100,8 @@ def opaque(
     directly.
     """
     args = observed_identity.kept(m, callee, args, kwargs)
+    if callee is id and len(args) == 1 and not kwargs:
+        return m.emit(id, args, type=Type(int), effect=Effect.READS, land=land)
     frame_inspection.passed(m, *([Known(callee)] if type(callee) is functools.partial else []), *args, *(kwargs or {}).values())
     looked_at = args[0] if args and callee in _LOOKING and _gives_nothing_away(callee, args[0]) else None
     bound = [Known(callee.__self__)] if type(callee) is types.MethodType else []
