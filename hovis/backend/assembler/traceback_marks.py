@@ -57,7 +57,10 @@ class Marks:
         if self.inlined(op.location) or self.foremost(op.location):
             return True
         callee = op.callee
-        return type(callee) is FunctionType and callee.__code__.co_filename.startswith(PACKAGE) and self.ruled.get(op) is None and callee not in _SILENT
+        if type(callee) is not FunctionType or not callee.__code__.co_filename.startswith(PACKAGE) or callee in _SILENT:
+            return False
+        rule = self.ruled.get(op)
+        return rule is None or rule.helps
 
     def any(self) -> bool:
         """Does the function contain any op whose traceback has to be repaired?"""

@@ -1,5 +1,6 @@
 """Selection rules for calls, and for variables: closure cells, globals, imports, names that may be unbound."""
 
+import builtins
 import sys
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Final
@@ -143,10 +144,52 @@ _GLOBALS: Final = {
 }
 
 
+def _load_item(linear: StackCode, op: Op) -> None:
+    """Load a global of another namespace as an item of its dictionary, or of that of the builtins; call the helper if neither has the name."""
+    done = Label()
+    namespace, name = op.args
+    for place in (namespace, Const(vars(builtins))):
+        missing = Label()
+
+        def test(writer: Writer, missing: Label = missing) -> None:
+            writer.asm.jump_if("FALSE", missing)
+
+        def otherwise(writer: Writer, missing: Label = missing) -> None:
+            writer.asm.jump(done)
+            writer.asm.bind(missing)
+            writer.asm.depth -= 1
+
+        linear.push(name)
+        linear.push(place)
+        linear.do(OP["CONTAINS_OP"], 0, -1)
+        linear.macro(test)
+        linear.push(place)
+        linear.push(name)
+        linear.do(OP["BINARY_SUBSCR"], 0, -1)
+        linear.macro(otherwise)
+    linear.callee(ops.load_global)
+    linear.push(namespace)
+    linear.push(name)
+    linear.call(2)
+    linear.macro(lambda writer: writer.asm.bind(done))
+
+
+_ITEMS: Final = {
+    id(ops.load_global): Rule(_load_item, (), helps=True),
+    id(ops.store_global): Rule(lambda linear, op: linear.do(OP["STORE_SUBSCR"], 0, -3), (2, 0, 1), result=False),
+}
+
+
 @chosen(ops.load_global, ops.store_global, ops.delete_global)
 def _global(linear: StackCode, op: Op) -> Rule | None:
-    """Return the rule for a global of the residual's own namespace; None for other namespaces."""
-    return _GLOBALS[id(op.callee)] if is_constant(op.args[0], linear.namespace) and name_of(op.args[1]) else None
+    """Return the rule for a global of the residual's own namespace, or for loading or storing one of another namespace."""
+    if is_constant(op.args[0], linear.namespace) and name_of(op.args[1]):
+        return _GLOBALS[id(op.callee)]
+    namespace = known_value(op.args[0], dict)
+    scope = None if namespace is None else namespace.get("__builtins__", builtins)
+    if known_value(op.args[1], str) is None or (scope is not builtins and scope is not vars(builtins)):
+        return None
+    return _ITEMS.get(id(op.callee))
 
 
 def _import_name(linear: StackCode, op: Op) -> None:
