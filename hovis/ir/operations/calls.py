@@ -48,8 +48,9 @@ def lacks(instance: object, name: str, cls: type) -> bool:
     """Is the instance still of this class, and does it have no attribute of that name itself? (The class may have one.)"""
     if type(instance) is not cls:
         return False
-    if any(name in base.__dict__ for base in cls.__mro__):
-        return name not in _attribute(instance, "__dict__")
+    for base in cls.__mro__:
+        if name in base.__dict__:
+            return name not in _attribute(instance, "__dict__")
     try:
         _attribute(instance, name)
     except AttributeError:
