@@ -10,7 +10,6 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from hovis.arguments.specs import is_named_tuple
 from hovis.base.adopted_objects import program
 from hovis.engine.environment.guards import Guard, compile_guards
 from hovis.engine.state.specialization_tables import Promote
@@ -29,13 +28,12 @@ from hovis.lattice.inspection import is_a
 from hovis.library.language.signatures.type_queries import is_atomic
 from hovis.passes.rewriting import copy
 from hovis_xla.abi.argument_plan import Writer, tested
-from hovis_xla.abi.call_entry import BAILED
+from hovis_xla.abi.argument_specs import LeftWhole
 from hovis_xla.abi.ordered_effects import Log
-from hovis_xla.abi.signature import Keyed
 from hovis_xla.analysis.primitive_effects import sees
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.emit.values import Handle, Known, NotLowerable, num_of_type
-from hovis_xla.front.argument_graph import Graph, Unfit
+from hovis_xla.front.argument_graph import Graph
 from hovis_xla.front.object_changes import displaced, ends, trimmed
 from hovis_xla.lowering.op_lowering import BUILDERS
 from hovis_xla.runtime.executable import Executable
@@ -69,7 +67,9 @@ class Adopting:
         used = uses(function)
         self.params = [p for p in function.params if p in used]
         function.blocks[0].params = tuple(self.params)
-        handles = self._handles()
+        #: parameters that the program only passes on to its result
+        opaque = [p for p in self.values if not isinstance(p, Const) and num_of_type(p.type, p.dims) is None]
+        handles = frozenset(map(id, [*self.objects, *opaque]))
         _check(function, handles)
         types = [Known(Handle(k)) if id(p) in handles else None for k, p in enumerate(self.params)]
         self.executable = Executable.of(function, types, exact, hurry=True)
@@ -92,13 +92,8 @@ class Adopting:
             return None if program is None else Adopting(traced.fn, graph, program, exact)
         except Seen as seen:
             return seen
-        except (Unfit, NotLowerable, TraceError, RecursionError):
+        except (LeftWhole, NotLowerable, TraceError, RecursionError):
             return None
-
-    def _handles(self) -> frozenset[int]:
-        """Return the ids of the parameters that the program only passes on to its result."""
-        opaque = [p for p in self.values if not isinstance(p, Const) and num_of_type(p.type, p.dims) is None]
-        return frozenset(map(id, [*self.objects, *opaque]))
 
     def _may_be_one(self, leaf: Any) -> bool:
         """May a leaf be one of the objects, or the ``__dict__`` of one, as far as its tests can tell?"""
@@ -109,21 +104,18 @@ class Adopting:
     # --------------------------------------------------------------------------------------------- the entry
 
     def entry(
-        self, tests: list[str], scope: dict[str, Any], count: int, watch: tuple[Contest, Callable[..., Any]] | None, first: bool = False,
-    ) -> Callable[..., Any]:  # fmt: skip
+        self, tests: list[str], scope: dict[str, Any], watch: tuple[Contest, Callable[..., Any]] | None, first: bool = False
+    ) -> Callable[..., Any]:
         """Make the function of all arguments; it returns BAILED if they do not fit, or if the program has given up. ``watch``: see
         ``argument_plan.quick_entry``; ``first``: for a first call, see ``Executable``.
         """
         enter = self.executable.first if first else self.executable.enter
-        writer = Writer(True, "BAILED", everything=True)
-        writer.scope.update(scope, BAILED=BAILED, still=self.holds, enter=enter, static=self.static, replace=replace, getweakrefcount=weakref.getweakrefcount)
-        given = [f"a{k}" for k in range(count)]
+        writer = Writer("BAILED", everything=True)
+        writer.scope.update(scope, still=self.holds, enter=enter, static=self.static, replace=replace, getweakrefcount=weakref.getweakrefcount)
         seen: set[Any] = set()
+        given = writer.take_all([self._plan(part, seen) for part in [*self.graph.positional, *(part for _, part in self.graph.named)]])
         for test in [*tests, "not still()"]:
             writer.refuse(test)
-        parts = [*self.graph.positional, *(part for _, part in self.graph.named)]
-        for name, part in zip(given, parts, strict=True):
-            writer.take(name, self._plan(part, seen))
         places = dict(zip(map(id, [*self.objects, *self.values]), itertools.count()))
         objects = [writer.leaves[k] for k in range(len(self.objects))]
         # the attributes of an object are a dict, which may be an argument as well
@@ -142,36 +134,32 @@ class Adopting:
         called = [writer.leaves[places[id(p)]] for p in self.params]
         writer.lines += [f"found = enter({', '.join(called)})", "if found is BAILED: return BAILED"]
         self._change(writer, objects)
-        made = writer.function(given, "return found[0]")
+        writer.lines.append("return found[0]")
+        made = writer.function(given)
         if watch is None:
             return made
-        outer = Writer(True, "BAILED")
+        outer = Writer("BAILED")
         outer.scope["made"] = made
         return outer.calling(given, f"made({', '.join(given)})", watch)
 
     def _plan(self, part: Any, seen: set[Any]) -> list[Any]:
         what, *more = part
         if what == "known":
-            return ["value", Keyed(more[0])]
+            return ["value", Const(more[0])]
         if what == "tuple":
-            inner = [self._plan(p, seen) for p in more[1]]
-            return ["named", more[0], inner] if is_named_tuple(more[0]) else ["tuple", inner]
+            return ["container", more[0], [], [self._plan(p, seen) for p in more[1]]]
         k: int = more[0]
         param = self.values[k] if what == "leaf" else self.objects[k]
         if isinstance(param, Const):
-            return ["value", Keyed(param.value)]
+            return ["value", param]
         place = k if what == "object" else len(self.objects) + k
         if (what, k) in seen:
             return ["again", place]
         seen.add((what, k))
         if what == "leaf":
-            return ["leaf", place, tested(param)]
-        kind_of, cls, keys, parts = self.graph.objects[k]
-        if kind_of == "set":
-            return ["whole", place, ["empty", cls]]
-        inner = [self._plan(p, seen) for p in parts]
-        found = ["list", inner] if cls is list else ["dict", list(keys), inner] if cls is dict else ["instance", cls, list(keys), inner]
-        return ["whole", place, found]
+            return ["leaf", place, tested(Leaf(param))]
+        kind, cls, keys, parts = self.graph.objects[k]
+        return ["whole", place, ["instance" if kind == "instance" else "container", cls, list(keys), [self._plan(p, seen) for p in parts]]]
 
     def _change(self, writer: Writer, objects: list[str]) -> None:
         """Write the lines that store the changes into the objects."""
