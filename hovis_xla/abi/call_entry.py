@@ -27,7 +27,7 @@ from hovis_xla.analysis.ranges.integer_ranges import SMALL
 from hovis_xla.emit.values import ARRAY, INT, INT64, PYTHON, Known, Num
 from hovis_xla.jaxlib import adapter
 from hovis_xla.jaxlib.adapter import XlaError
-from hovis_xla.jaxlib.buffers import ALIGNMENT, COPY_BELOW, as_numpy, pinned, put
+from hovis_xla.jaxlib.buffers import ALIGNMENT, as_numpy, pinned, put
 from hovis_xla.jaxlib.compilation import Program
 
 
@@ -78,28 +78,24 @@ class Code:
         return made
 
 
-def entrance(types: Sequence[Num | Known], lowered: Lowered, program: Program, general: Callable[..., Any], growth: Growth | None = None) -> Callable[..., Any]:
-    """Generate the function from the leaves of a call to its result, or BAILED.
+class Entrance(Code):
+    """The text of the function from the leaves of a call to its result, or BAILED.
 
     general   the entry that is called when ints are too large for this program
     growth    given if its tapes may be too short: the entries to call instead, if any, and the function that is told how many slots were filled
     """
-    return _Writer(types, lowered, program, general, growth).entry()
 
-
-class _Writer(Code):
     def __init__(self, types: Sequence[Num | Known], lowered: Lowered, program: Program, general: Callable[..., Any], growth: Growth | None) -> None:
+        super().__init__({
+            "BAILED": BAILED, "XlaError": XlaError, "ndarray": np.ndarray, "as_numpy": as_numpy, "put": put, "let_go": adapter.let_go,
+            "array": np.array, "free": [], "frame": self.frame, "execute": program.execute, "handlers": program.handlers, "failed": self.failed,
+            "misfit": struct.error, "overlap": np.may_share_memory, "equal": _is_equal, "due": _due,
+        })  # fmt: skip
         self.types = types
         self.general = general
         self.growth = growth
         self.leaves_given = ", ".join(f"v{k}" for k in range(len(types)))
         self.lowered = lowered
-        self.free: list[Any] = []
-        super().__init__({
-            "BAILED": BAILED, "XlaError": XlaError, "ndarray": np.ndarray, "as_numpy": as_numpy, "put": put, "let_go": adapter.let_go,
-            "array": np.array, "free": self.free, "frame": self.frame, "execute": program.execute, "handlers": program.handlers, "failed": self.failed,
-            "misfit": struct.error, "overlap": np.may_share_memory, "equal": _is_equal, "due": _due,
-        })  # fmt: skip
         self.inputs = self.input_names()
         self.arrays = [(name, num) for name, num in zip(self.inputs, lowered.inputs, strict=True) if not scalar_packing.is_scalar(num)]
         self.words = scalar_packing.words(lowered.inputs)
@@ -199,7 +195,7 @@ class _Writer(Code):
                 self.sources.append(self.scalar(num, mine))
             else:
                 self.raw.append("")
-                self.sources.append(self.read(num, f"found[{next(place)}]"))
+                self.sources.append(f"as_numpy(found[{next(place)}])")
         if words:
             unpack = self.constant(struct.Struct(scalar_packing.layout(low.outputs)).unpack)
             self.lines.append(f"{', '.join(words)}, = {unpack}(found[0])")
@@ -214,9 +210,6 @@ class _Writer(Code):
             self.lines.append(f"if {self.raw[low.bail]}: return BAILED")
         for j, template in enumerate(low.templates):
             self.template(j, template)
-
-    def read(self, num: Num, source: str) -> str:
-        return f"array({source})" if _bytes(num) < COPY_BELOW else f"as_numpy({source})"
 
     def scalar(self, num: Num, words: list[str]) -> str:
         """Return the expression that builds one number from its words."""

@@ -312,9 +312,8 @@ class Jitted(PythonJitted):
         return made
 
     def _compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
-        made = Variant(self.trace(*args, **kwargs), self._function, self._key(args, kwargs), args, kwargs, self._exact, self._target)
-        made.watch_by(self._watch)
-        return made
+        traced = self.trace(*args, **kwargs)
+        return Variant(traced, self._function, self._key(args, kwargs), args, kwargs, self._exact, self._target, watch=self._watch)
 
     def lower(self, /, *args: Any, **kwargs: Any) -> "Lowered":
         """The StableHLO program for arguments like these."""

@@ -56,7 +56,7 @@ class Variant(PythonVariant):
 
     def __init__(
         self, traced: tracing.Trace, original: Callable[..., Any], key: Key, args: tuple[Any, ...], kwargs: dict[str, Any],
-        exact: bool, target: str, sized: Sized | None = None,
+        exact: bool, target: str, sized: Sized | None = None, watch: Interpreter | None = None,
     ) -> None:  # fmt: skip
         super().__init__(traced, original, key, len(args), tuple(kwargs))
         self.original = original
@@ -79,7 +79,7 @@ class Variant(PythonVariant):
         #: the program for mutable arguments, if XLA does the calls by one
         self.adopting: Adopting | None = None
         #: the interpreter that runs, op by op, calls that XLA does not do
-        self.watch: Interpreter | None = None
+        self.watch = None if traced.fallback else watch
         #: the variant for calls whose arguments share memory
         self.shared: Variant | None = None
         self.settling = 0
@@ -87,6 +87,9 @@ class Variant(PythonVariant):
         self.log = _log_of(self.xla)
         self._auto = target == "auto"
         self.contest = self._contest()
+        if self.watch is not None and self.xla is None:
+            self.told = "It is interpreted operation by operation."
+            self.entry = never
 
     def initial(self) -> Callable[..., Any]:
         """Return a function that makes the residual when it is first called, because an executable may never need it."""
@@ -147,14 +150,6 @@ class Variant(PythonVariant):
             self.shared.contest = Contest(["residual", "plain"], grows=False)
         return self.shared
 
-    def watch_by(self, interpreter: Interpreter | None) -> None:
-        """Have calls that XLA does not do run op by op in ``interpreter``."""
-        if interpreter is not None and not self.trace.fallback:
-            self.watch = interpreter
-            if self.xla is None:
-                self.told = "It is interpreted operation by operation."
-                self.entry = never
-
     def adopt(self, adopting: Adopting) -> None:
         """Have XLA do the calls by a program that takes objects apart and returns their changes."""
         self.adopting = adopting
@@ -165,10 +160,9 @@ class Variant(PythonVariant):
         self.contest = self._contest()
 
     def _python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        leaves = self._leaves(args, kwargs) if self.watch is not None else None
-        if self.watch is None or leaves is None:
-            return super().run(args, kwargs)
-        return self.watch.evaluate(self.trace.function, *leaves)
+        if self.watch is not None and (leaves := self._leaves(args, kwargs)) is not None:
+            return self.watch.evaluate(self.trace.function, *leaves)
+        return super().run(args, kwargs)
 
     def cut_up(self, exact: bool) -> None:
         """Have XLA run the numeric pieces of a function that it cannot run as a whole."""
