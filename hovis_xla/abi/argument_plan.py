@@ -33,7 +33,6 @@ from hovis_xla.emit.values import Num, num_of_type
 _SIZED: Final = frozenset({list, tuple, dict, set, str, bytes})
 _IDENTICAL: Final = frozenset({bool, type(None), type(Ellipsis)})
 
-
 #: What a leaf is tested against: its type, its class, the keys of the constants of which it is one, or any other test; None if all values fit.
 Test = Num | type | frozenset[Any] | Callable[[Any], bool] | None
 

@@ -34,6 +34,7 @@ from hovis_xla.emit.values import Num
 
 # ------------------------------------------------------------------------------------------------- while the program runs
 
+
 class Redo(Exception):
     """Raised where an act fails, or its arguments cannot be built: Python does the call again, and raises the exception."""
 

@@ -41,6 +41,7 @@ from hovis_xla.runtime.executable import Executable
 #: Maximal number of traces, each of which may turn arguments whose values the trace depends on into constants.
 PROMOTIONS: Final = 64
 
+
 class Seen(NotLowerable):
     """Raised if called code may observe an object that the program changes."""
 
@@ -103,9 +104,7 @@ class Adopting:
 
     # --------------------------------------------------------------------------------------------- the entry
 
-    def entry(
-        self, tests: list[str], scope: dict[str, Any], watch: tuple[Contest, Callable[..., Any]] | None, first: bool = False
-    ) -> Callable[..., Any]:
+    def entry(self, tests: list[str], scope: dict[str, Any], watch: tuple[Contest, Callable[..., Any]] | None, first: bool = False) -> Callable[..., Any]:
         """Make the function of all arguments; it returns BAILED if they do not fit, or if the program has given up. ``watch``: see
         ``argument_plan.quick_entry``; ``first``: for a first call, see ``Executable``.
         """
@@ -183,7 +182,7 @@ def replace(held: Any, content: tuple[Any, ...]) -> None:
     if type(held) is list:
         held[:] = parts
         return
-    slots = slots_of(type(held)) or {} if type(held) is not dict else {}
+    slots = slots_of(type(held)) or {}
     for slot in slots.values():
         if in_slot(slot, held) is not UNBOUND:
             slot.__delete__(held)
