@@ -21,7 +21,6 @@ from hovis.base.function_wrapper import Alike, Held, Wrapper
 from hovis.engine.environment.guards import can_change
 from hovis.engine.state.type_lookup import attributes_of, bound_parts, lookup, slots_of
 from hovis.front.jit_cache.cache_keys import DYNAMIC, KNOWN, WIDE, Path, alike_as_spec, constant, is_alike
-from hovis.ir.operations import UNBOUND
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import constant_key
 from hovis.lattice.inspection import is_a
@@ -40,15 +39,10 @@ DEEPEST: Final = 12
 MOST: Final = 4096
 
 
-class _LeftWhole(Exception):
+class LeftWhole(Exception):
     """Raised for an argument that is not looked into: it has too many parts, or a part with a finalizer. Code that takes such an argument apart
     holds its parts, and the finalizer would run too late.
     """
-
-
-def is_plain_array(value: Any) -> bool:
-    """Is the value an exact ndarray of numbers in native byte order?"""
-    return type(value) is np.ndarray and value.dtype.kind in "biufc" and bool(value.dtype.isnative)
 
 
 def is_known(value: Any) -> bool:
@@ -83,17 +77,14 @@ def attributes(value: Any) -> dict[str, Any] | None:
     return found if found is not None and len(found) <= WIDEST else None
 
 
-def chosen(value: Any) -> int | None:
-    """Return the index of the part ``how``, which is always known, in a ``Wrapper``; None for other values."""
-    return list(attributes(value) or ()).index("how") if isinstance(value, Wrapper) else None
-
-
 class Walk:
     """Traversal of the arguments of one call, which builds their keys and specs, by what is known of them (``policy``)."""
 
     def __init__(self, policy: Mapping[Path, str]) -> None:
         self.policy = policy
         self.parts = 0
+        #: paths and values of the parts that the policy says are known
+        self.known: list[tuple[Path, Any]] = []
         #: paths of the ints about which the policy says nothing yet
         self.ints: list[Path] = []
         #: other parts of the key that may have any number of values: their paths, and what is known of them
@@ -104,7 +95,7 @@ class Walk:
         self.parts = 0
         try:
             return self.part(value, path)
-        except _LeftWhole:
+        except LeftWhole:
             kind = type(value)
             return ("type", kind), Type(kind) if kind in _TYPED else Unknown
 
@@ -112,6 +103,7 @@ class Walk:
         kind: Any = type(value)
         how = self.policy.get(path) if self.policy else None
         if how is KNOWN:
+            self.known.append((path, value))
             return ("value", constant(value)), Const(value)
         if how is WIDE:
             return ("type", kind), Type(kind) if kind in _TYPED else Unknown
@@ -121,7 +113,8 @@ class Walk:
             return kind, Type(kind) if how is DYNAMIC else Promotable(kind)
         if kind is np.ndarray:
             dtype = value.dtype  # its number is three times as fast as its name, and distinguishes all dtypes that are compiled
-            return ("array", dtype.num, dtype.isnative, value.shape), Array(dtype, value.shape) if is_plain_array(value) else Unknown
+            known = dtype.kind in "biufc" and dtype.isnative
+            return ("array", dtype.num, dtype.isnative, value.shape), Array(dtype, value.shape) if known else Unknown
         if is_alike(value):
             found = Alike(value)
             self.choices.append((path, found))
@@ -143,13 +136,13 @@ class Walk:
                 return ("value", ()), Const(())
             return ("type", kind), Type(kind) if kind in _TYPED else Unknown
         if len(path) > 1 and lookup(kind, "__del__") is not None:
-            raise _LeftWhole
+            raise LeftWhole
         shape, parts = found
         if kind is not tuple:
             self.choices.append((path, shape if kind is dict else (shape, len(parts))))
         self.parts += len(parts)
         if self.parts > MOST:
-            raise _LeftWhole
+            raise LeftWhole
         names = list(attributes(value) or ()) if isinstance(value, Wrapper) else [""] * len(parts)
         inner = [self._named(name, v, (*path, k)) for k, (name, v) in enumerate(zip(names, parts, strict=True))]
         return (shape, *[key for key, _ in inner]), _spec(value, [spec for _, spec in inner])
@@ -178,17 +171,6 @@ def _spec(value: Any, specs: list[Any]) -> Any:
     if isinstance(value, tuple):
         return tuple.__new__(kind, specs)
     return Instance(kind, **dict(zip(attributes(value) or (), specs, strict=True)))
-
-
-def part_at(path: Path, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Return the part of the arguments at a path, or UNBOUND if there is none."""
-    head, *rest = path
-    value: Any = kwargs.get(head, UNBOUND) if isinstance(head, str) else args[head] if head < len(args) else UNBOUND
-    for index in rest:
-        bound, found = bound_parts(value), structure(value)
-        parts = list(bound.values()) if bound is not None else found[1] if found is not None else []
-        value = parts[index] if isinstance(index, int) and index < len(parts) else UNBOUND
-    return value
 
 
 def is_mutable(value: Any) -> bool:

@@ -4,13 +4,18 @@
 
 Memory for the inputs is allocated once and reused (a *frame*: the buffers of one call, and the arrays that share their
 memory). A call therefore costs what XLA itself needs, about four microseconds, and two more.  For each executable this code
-is generated as Python text, one line per leaf.  A call that a program gives up (``bailout``) yields :data:`BAILED`.
+is generated as Python text, one line per leaf.
+
+**Giving up.**  Whatever XLA can't do as Python does it (an exception, an integer past 64 bits, an index out of range)
+sets one flag, the *bail*, and loops stop when it is set.  The call then yields :data:`BAILED`, and the residual Python does it from the start, which
+raises the exception, with the user's line in its traceback, or computes the big integer.  Side effects that have already
+been done are not repeated (``ordered_effects``).  Where ``integer_ranges`` proves that this can't happen, no test is emitted.
 """
 
 import itertools
 import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -22,7 +27,7 @@ from hovis_xla.analysis.ranges.integer_ranges import SMALL
 from hovis_xla.emit.values import ARRAY, INT, INT64, PYTHON, Known, Num
 from hovis_xla.jaxlib import adapter
 from hovis_xla.jaxlib.adapter import XlaError
-from hovis_xla.jaxlib.buffers import ALIGNMENT, COPY_BELOW, as_numpy, pinned, put
+from hovis_xla.jaxlib.buffers import ALIGNMENT, as_numpy, pinned, put
 from hovis_xla.jaxlib.compilation import Program
 
 
@@ -53,37 +58,47 @@ _DISPLAYS: Final = {operations.make_tuple: "({},)", operations.make_list: "[{}]"
 Growth = tuple[Sequence[Callable[..., Any]], Callable[[bool, Sequence[int]], Callable[..., Any] | None]]
 
 
-def entrance(types: Sequence[Num | Known], lowered: Lowered, program: Program, general: Callable[..., Any], growth: Growth | None = None) -> Callable[..., Any]:
-    """Generate the function from the leaves of a call to its result, or BAILED.
+class Code:
+    """The text of a function that is generated, and the objects that it refers to by name."""
+
+    def __init__(self, scope: dict[str, Any]) -> None:
+        self.scope = scope
+        self.lines: list[str] = []
+
+    def constant(self, value: object) -> str:
+        """Give an object a name, and return the name."""
+        name = f"c{len(self.scope)}"
+        self.scope[name] = value
+        return name
+
+    def function(self, names: Iterable[str]) -> Callable[..., Any]:
+        """Make the function whose parameters have these names, and whose body is the lines."""
+        exec(f"def generated({', '.join(names)}):\n" + "\n".join("    " + line for line in self.lines), self.scope)
+        made: Callable[..., Any] = self.scope["generated"]
+        return made
+
+
+class Entrance(Code):
+    """The text of the function from the leaves of a call to its result, or BAILED.
 
     general   the entry that is called when ints are too large for this program
     growth    given if its tapes may be too short: the entries to call instead, if any, and the function that is told how many slots were filled
     """
-    return _Writer(types, lowered, program, general, growth).function()
 
-
-class _Writer:
     def __init__(self, types: Sequence[Num | Known], lowered: Lowered, program: Program, general: Callable[..., Any], growth: Growth | None) -> None:
+        super().__init__({
+            "BAILED": BAILED, "XlaError": XlaError, "ndarray": np.ndarray, "as_numpy": as_numpy, "put": put, "let_go": adapter.let_go,
+            "array": np.array, "free": [], "frame": self.frame, "execute": program.execute, "handlers": program.handlers, "failed": self.failed,
+            "misfit": struct.error, "overlap": np.may_share_memory, "equal": _is_equal, "due": _due,
+        })  # fmt: skip
         self.types = types
         self.general = general
         self.growth = growth
         self.leaves_given = ", ".join(f"v{k}" for k in range(len(types)))
         self.lowered = lowered
-        self.lines: list[str] = []
-        self.free: list[Any] = []
-        self.scope: dict[str, Any] = {
-            "BAILED": BAILED, "XlaError": XlaError, "ndarray": np.ndarray, "as_numpy": as_numpy, "put": put, "let_go": adapter.let_go,
-            "array": np.array, "free": self.free, "frame": self.frame, "execute": program.execute, "handlers": program.handlers, "failed": self.failed,
-            "misfit": struct.error, "overlap": np.may_share_memory, "due": _due,
-        }  # fmt: skip
         self.inputs = self.input_names()
         self.arrays = [(name, num) for name, num in zip(self.inputs, lowered.inputs, strict=True) if not scalar_packing.is_scalar(num)]
         self.words = scalar_packing.words(lowered.inputs)
-
-    def constant(self, value: object) -> str:
-        name = f"c{len(self.scope)}"
-        self.scope[name] = value
-        return name
 
     def input_names(self) -> list[str]:
         """Return the names of the inputs: of leaves, of variables that outlive the call, and of constant arrays."""
@@ -91,15 +106,12 @@ class _Writer:
         names += [f"u{k}" for k in range(len(self.lowered.variables))]
         return names + [self.constant(array) for array in self.lowered.constants]
 
-    def function(self) -> Callable[..., Any]:
+    def entry(self) -> Callable[..., Any]:
         self.check()
         self.fill()
         self.run()
         self.results()
-        head = f"def enter({', '.join(f'v{k}' for k in range(len(self.types)))}):\n"
-        exec(head + "\n".join("    " + line for line in self.lines), self.scope)
-        made: Callable[..., Any] = self.scope["enter"]
-        return made
+        return self.function(f"v{k}" for k in range(len(self.types)))
 
     # --------------------------------------------------------------------------------------------- inputs
 
@@ -116,7 +128,6 @@ class _Writer:
         small = [f"{SMALL[0]} <= v{k} <= {SMALL[1]}" for k, num in enumerate(self.types) if num == INT] if self.lowered.narrow else []
         if small:
             self.lines.append(f"if not ({' and '.join(small)}): return {self.constant(self.general)}({self.leaves_given})")
-
         if self.growth is not None:
             self.lines.append(f"for longer in {self.constant(self.growth[0])}: return longer({self.leaves_given})")
 
@@ -175,18 +186,16 @@ class _Writer:
         low = self.lowered
         self.sources: list[str] = []
         self.raw: list[str] = []
-        words: list[str] = []
-        place = int(scalar_packing.words(low.outputs) > 0)
+        words = [f"w{k}" for k in range(scalar_packing.words(low.outputs))]
+        word, place = iter(words), itertools.count(int(bool(words)))
         for num in low.outputs:
-            if not scalar_packing.is_scalar(num):
-                self.sources.append(self.read(num, f"found[{place}]"))
+            if scalar_packing.is_scalar(num):
+                mine = list(itertools.islice(word, 2 if num.dtype.kind == "c" else 1))
+                self.raw.append(mine[0])
+                self.sources.append(self.scalar(num, mine))
+            else:
                 self.raw.append("")
-                place += 1
-                continue
-            mine = [f"w{len(words) + k}" for k in range(2 if num.dtype.kind == "c" else 1)]
-            words += mine
-            self.raw.append(mine[0])
-            self.sources.append(self.scalar(num, mine))
+                self.sources.append(f"as_numpy(found[{next(place)}])")
         if words:
             unpack = self.constant(struct.Struct(scalar_packing.layout(low.outputs)).unpack)
             self.lines.append(f"{', '.join(words)}, = {unpack}(found[0])")
@@ -202,9 +211,6 @@ class _Writer:
         for j, template in enumerate(low.templates):
             self.template(j, template)
 
-    def read(self, num: Num, source: str) -> str:
-        return f"array({source})" if _bytes(num) < COPY_BELOW else f"as_numpy({source})"
-
     def scalar(self, num: Num, words: list[str]) -> str:
         """Return the expression that builds one number from its words."""
         text = words[0] if len(words) == 1 else f"complex({', '.join(words)})"
@@ -216,10 +222,10 @@ class _Writer:
         """Write the lines that build the result."""
         low = self.lowered
         lines = self.leaves(j, template)
-        if any(template.owners):
-            arrays = "".join(f"x{k}, " for k in range(len(template.sources)))
-            leaves = "".join(f"v{k}, " for k in range(len(self.types)))
-            lines.append(f"if {self.constant(self.may_be_owned)}({self.constant(template)}, ({arrays}), ({leaves})): return BAILED")
+        # an array of the result that is bitwise equal to an argument or a constant may be the same object
+        arrays: dict[Any, Any] = {id(array): array for array in low.constants}
+        owned = [(k, arrays[o.constant] if o.argument is None else o.argument) for k, owners in enumerate(template.owners) for o in owners]
+        lines += [f"if equal(x{k}, {self.owned(owner)}): return BAILED" for k, owner in owned]
         lines += self.write_back()
         built: set[int] = set()
         result = self.tree(template.tree, lines, built)
@@ -258,11 +264,7 @@ class _Writer:
         """Return lines that store the new contents into the caller's arrays, and into variables that outlive the call."""
         stores = [f"{self.constant(one.write)}(*{self.constant(one.where)}, {self.sources[at]})" for at, one in self.lowered.kept]
         written = [(self.owned(owner), at) for at, owner in self.lowered.written]
-        return stores + [f"{array}[...] = {self.plain(at)}" for array, at in written]
-
-    def plain(self, at: int) -> str:
-        """Return the expression of an output array that is copied from."""
-        return self.sources[at]
+        return stores + [f"{array}[...] = {self.sources[at]}" for array, at in written]
 
     def own_memory(self) -> list[str]:
         """Return tests for arrays of the caller that cannot be written, are not in C order where this is required, or share memory with others."""
@@ -301,15 +303,6 @@ class _Writer:
                 return f"r{number}"
         raise AssertionError(tree)
 
-    def may_be_owned(self, template: Template, outputs: Sequence[Any], leaves: Sequence[Any]) -> bool:
-        """Is an array of the result bitwise equal to an argument or a constant that may be the same object?"""
-        for output, owners in zip(outputs, template.owners, strict=False):
-            for owner in owners:
-                array = next(a for a in self.lowered.constants if id(a) == owner.constant) if owner.argument is None else leaves[owner.argument]
-                if type(array) is np.ndarray and output.shape == array.shape and output.dtype == array.dtype and _same_bits(output, array):
-                    return True
-        return False
-
 
 def leaf_tests(name: str, num: Num, constant: Callable[[object], str]) -> list[str]:
     """Return conditions that hold if a leaf is not what the program was compiled for; ``constant`` gives names to objects."""
@@ -328,8 +321,10 @@ def _components(name: str, num: Num) -> list[str]:
     return [f"{name}.real", f"{name}.imag"] if num.dtype.kind == "c" else [name]
 
 
-def _same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+def _is_equal(a: np.ndarray[Any, Any], b: Any) -> bool:
     """Are the arrays bitwise equal? A comparison of the first elements nearly always finds a difference."""
+    if type(b) is not np.ndarray or a.shape != b.shape or a.dtype != b.dtype:
+        return False
     if a.size > 64 and a[(0,) * (a.ndim - 1)][:8].tobytes() != b[(0,) * (b.ndim - 1)][:8].tobytes():
         return False
     return a.tobytes() == b.tobytes()

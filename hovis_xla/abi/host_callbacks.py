@@ -11,6 +11,7 @@ import math
 import operator
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 import numpy as np
@@ -23,13 +24,12 @@ from hovis.ir.model import Effect, Op
 from hovis.lattice import AbstractValue, Partial, Union
 from hovis.lattice.inspection import bound_to, is_a
 from hovis.library.numpy.rules.ufuncs import OPERATORS
-from hovis_xla.abi.bailout import to_python
-from hovis_xla.abi.primitive_results import MOST_PARTS, Tree, promised
+from hovis_xla.abi.callback import Callback, Tree, arguments, to_python
+from hovis_xla.abi.primitive_results import MOST_PARTS, promised
 from hovis_xla.analysis.primitive_effects import is_alone
 from hovis_xla.analysis.stored_arrays import goes_by_memory
 from hovis_xla.emit import custom_calls
 from hovis_xla.emit.block_slots import tensor
-from hovis_xla.emit.builder import T
 from hovis_xla.emit.values import BOOL, EITHER, Known, NotLowerable, Num, Operand, Struct, Val, named_tuple, num_of_value
 
 #: Lowering; it has ``callbacks``, ``failures``, ``hosted``, ``bail_if`` and ``val``.
@@ -49,31 +49,23 @@ _DOING: Final = Effect.OPAQUE | Effect.IO | Effect.RANDOM | Effect.CLOCK
 #: Functions that depend on where an array is in memory, and not on its elements.
 _OF_MEMORY: Final = frozenset({np.may_share_memory, np.shares_memory, np.isfortran})
 
-_CONTAINERS: Final[dict[Callable[..., object], Callable[..., Any]]] = {
-    operations.make_tuple: lambda *parts: tuple(parts),
-    operations.make_list: lambda *parts: list(parts),
-    slice: slice,
-}
+#: Calls that build arguments.
+_CONTAINERS: Final = frozenset({operations.make_tuple, operations.make_list, slice})
 _BUILDERS: Final[dict[type, Callable[..., object]]] = {tuple: operations.make_tuple, list: operations.make_list}
 
 
-class HostCall:
-    """A callback that calls ``fn`` with the operands in their places, and returns a flag (has it failed?) and the parts of the result."""
+@dataclass(eq=False)
+class HostCall(Callback):
+    """A callback that returns a flag (has it failed?) and the parts of the result, whose structure is ``tree``."""
 
-    def __init__(self, fn: Callable[..., Any], args: Tree, names: Sequence[str], nums: Sequence[Num], tree: Tree, results: Sequence[Num]) -> None:
-        self.fn = fn
-        self.args = args
-        self.names = tuple(names)
-        self.nums = tuple(nums)
-        self.tree = tree
-        self.results = tuple(results)
-        self.failures: list[BaseException] = []
+    tree: Tree
+    results: Sequence[Num]
 
     def __call__(self, *values: np.ndarray[Any, Any]) -> tuple[Any, ...]:
         try:
-            given = [_given(num, value) for num, value in zip(self.nums, values, strict=True)]
+            plain, named = self.arguments(values)
             leaves: list[np.ndarray[Any, Any]] = []
-            fits = take(self.tree, apply(self.fn, self.args, self.names, given), self.results, leaves)
+            fits = take(self.tree, self.fn(*plain, **named), self.results, leaves)
         except BaseException as error:
             if not isinstance(error, Exception) or interrupts.is_from_outside(error):
                 self.failures.append(error)
@@ -96,24 +88,6 @@ def take(tree: Tree, value: Any, results: Sequence[Num], leaves: list[np.ndarray
     return True
 
 
-def _given(num: Num, value: np.ndarray[Any, Any]) -> Any:
-    """Convert an operand to the object that the function would have received. Arrays are read-only and live as long as the call."""
-    return to_python(num, value if num.kind == "array" else np.array(value))
-
-
-def apply(fn: Callable[..., Any], args: Tree, names: Sequence[str], given: Sequence[Any]) -> Any:
-    """Call ``fn``; the last of ``args`` are keyword arguments with these ``names``."""
-    values = [_place(a, given) for a in args]
-    plain = len(values) - len(names)
-    return fn(*values[:plain], **dict(zip(names, values[plain:], strict=True)))
-
-
-def _place(tree: Tree, given: Sequence[Any]) -> Any:
-    if tree[0] == "leaf":
-        return given[tree[1]]
-    return tree[1] if tree[0] == "known" else _CONTAINERS[tree[1]](*(_place(p, given) for p in tree[2]))
-
-
 # ------------------------------------------------------------------------------------------------- types of the result
 
 
@@ -124,13 +98,14 @@ def result_of(
     derived from theirs, else ones of full size. Return None if they cannot be found. ``general``: ask for values without a pattern only,
     whatever the result is for others.
     """
-    by_size = [_asked(fn, args, names, [_shrunk(n, small) for n in nums], general) for small in _small_sizes(nums)]
-    if len(by_size) == 2 and None not in by_size:
+    sizes = _small_sizes(nums)
+    by_size = [_asked(fn, args, names, [replace(n, shape=tuple(small.get(d, d) for d in n.shape)) for n in nums], general) for small in sizes]
+    if by_size and None not in by_size:
         (tree, a), (other, b) = cast(Any, by_size)
-        grown = [_grown(x, y, _small_sizes(nums)) for x, y in zip(a, b, strict=True)] if tree == other and len(a) == len(b) else [None]
+        grown = [_grown(x, y, sizes) for x, y in zip(a, b, strict=True)] if tree == other else [None]
         if None not in grown:
             return tree, cast(list[Num], grown)
-    return _asked(fn, args, names, nums, general) if sum(_size(n) for n in nums) <= MOST_ELEMENTS else None
+    return _asked(fn, args, names, nums, general) if sum(math.prod(n.shape) for n in nums) <= MOST_ELEMENTS else None
 
 
 def _small_sizes(nums: Sequence[Num]) -> list[dict[int, int]]:
@@ -139,22 +114,13 @@ def _small_sizes(nums: Sequence[Num]) -> list[dict[int, int]]:
     return [{d: _SMALL + 1 + step * k for k, d in enumerate(large)} for step in (2, 3)] if large else []
 
 
-def _shrunk(num: Num, small: dict[int, int]) -> Num:
-    return Num(num.kind, num.dtype, tuple(small.get(d, d) for d in num.shape))
-
-
 def _grown(a: Num, b: Num, sizes: list[dict[int, int]]) -> Num | None:
     """Compute the ``Num`` of the real result from the results for two sets of small dimensions; None if it cannot be derived."""
-    real = {(sizes[0][d], sizes[1][d]): d for d in sizes[0]}
-    shape: list[int] = []
+    real = {(d, d): d for d in range(_SMALL + 1)} | {(sizes[0][d], sizes[1][d]): d for d in sizes[0]}
     if (a.kind, a.dtype, len(a.shape)) != (b.kind, b.dtype, len(b.shape)):
         return None
-    for x, y in zip(a.shape, b.shape, strict=True):
-        found = real.get((x, y), x if x == y and x <= _SMALL else None)
-        if found is None:
-            return None
-        shape.append(found)
-    return Num(a.kind, a.dtype, tuple(shape))
+    shape = [real.get(pair) for pair in zip(a.shape, b.shape, strict=True)]
+    return None if None in shape else replace(a, shape=tuple(cast(list[int], shape)))
 
 
 def _asked(fn: Callable[..., Any], args: Tree, names: Sequence[str], nums: Sequence[Num], general: bool) -> tuple[Tree, list[Num]] | None:
@@ -171,7 +137,8 @@ def _asked(fn: Callable[..., Any], args: Tree, names: Sequence[str], nums: Seque
         leaves: list[Any] = []
         try:
             with np.errstate(all="ignore"), warnings_are("ignore"):
-                tree = _tree(apply(fn, args, names, given), leaves)
+                plain, named = arguments(args, names, given)
+                tree = _tree(fn(*plain, **named), leaves)
         except Exception as error:
             interrupts.let_through(error)
             continue  # perhaps it raises for these values only
@@ -188,23 +155,19 @@ def _share(leaves: Sequence[Any], given: Sequence[Any]) -> bool:
     return any(np.may_share_memory(v, w) for v, rest in zip(arrays, others, strict=True) for w in rest)
 
 
-def _size(num: Num) -> int:
-    return math.prod(num.shape)
-
-
 def _ones(num: Num) -> Any:
-    return _given(num, np.ones(num.shape, num.dtype))
+    return to_python(num, np.ones(num.shape, num.dtype))
 
 
 def _scattered(num: Num) -> Any:
     """Make distinct values without a pattern, not integral where the dtype allows it; bools of both values."""
-    values = (np.sin(np.arange(1, _size(num) + 1) * 12.9898) * 43758.5453 % 5).reshape(num.shape)
-    return _given(num, np.arange(values.size).reshape(num.shape) % 2 == 1 if num.dtype == BOOL else values.astype(num.dtype))
+    values = (np.sin(np.arange(1, math.prod(num.shape) + 1) * 12.9898) * 43758.5453 % 5).reshape(num.shape)
+    return to_python(num, np.arange(values.size).reshape(num.shape) % 2 == 1 if num.dtype == BOOL else values.astype(num.dtype))
 
 
 def _unit(num: Num) -> Any:
     """Make unit matrices."""
-    return _given(num, np.broadcast_to(np.eye(num.shape[-2], num.shape[-1]), num.shape).astype(num.dtype)) if len(num.shape) > 1 else _ones(num)
+    return to_python(num, np.broadcast_to(np.eye(num.shape[-2], num.shape[-1]), num.shape).astype(num.dtype)) if len(num.shape) > 1 else _ones(num)
 
 
 def _tree(value: Any, leaves: list[Any]) -> Tree | None:
@@ -220,21 +183,19 @@ def _tree(value: Any, leaves: list[Any]) -> Tree | None:
     return "leaf", len(leaves) - 1
 
 
-class Lent:
-    """A user-defined primitive, as the program calls it: with arrays that are read-only copies, because the primitive may keep them.
+def lent(fn: Callable[..., Any], tree: Tree) -> Callable[..., Any]:
+    """Return a user-defined primitive as the program calls it: with arrays that are read-only copies, because the primitive may keep them.
 
     Arrays and tuples in its result must not be referenced elsewhere: otherwise the program gives up, because only Python knows which object it is.
     """
 
-    def __init__(self, fn: Callable[..., Any], tree: Tree) -> None:
-        self.fn = fn
-        self.tree = tree
-
-    def __call__(self, *args: Any) -> Any:
-        found = [self.fn(*map(_copied, args))]
-        if not is_own(found, 0, self.tree):
+    def call(*args: Any) -> Any:
+        found = [fn(*map(_copied, args))]
+        if not is_own(found, 0, tree):
             raise ValueError("the result of a call on the host contains an object that is referenced elsewhere")
         return found[0]
+
+    return call
 
 
 #: Result of ``sys.getrefcount`` for an object that is referenced by one list or tuple only.
@@ -302,7 +263,7 @@ def attempt(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand]
     known = tuple(trees)
     if isinstance(callee, Kept):
         told = promised(callee, args, cast(Op, op)) if not kwargs else None
-        return None if told is None else call(low, Lent(callee, told[0]), known, (), values, *told)
+        return None if told is None else call(low, lent(callee, told[0]), known, (), values, *told)
     found = result_of(callee, known, tuple(kwargs), [v.num for v in values], general)
     return None if found is None else call(low, callee, known, tuple(kwargs), values, *found)
 
@@ -311,7 +272,7 @@ def _operand(low: L, operand: Operand, values: list[Val]) -> Tree | None:
     """Return the place of an operand among the arguments, and collect its values; None if it cannot be passed to the host."""
     if isinstance(operand, Struct):
         parts = [_operand(low, p, values) for p in operand.parts]
-        return None if None in parts or operand.callee not in _CONTAINERS else ("build", operand.callee, tuple(parts))
+        return None if None in parts or operand.callee not in _CONTAINERS else ("build", operand.callee, tuple(parts), operand.op or operand)
     if isinstance(operand, Known) and not is_a(operand.value, np.ndarray):
         return "known", operand.value
     if isinstance(operand, Known | Val):
@@ -324,9 +285,7 @@ def _operand(low: L, operand: Operand, values: list[Val]) -> Tree | None:
 
 def call(low: L, fn: Callable[..., Any], args: Tree, names: Sequence[str], values: Sequence[Val], tree: Tree, results: Sequence[Num]) -> Operand:
     """Emit a call by the host whose result has the structure ``tree`` and the leaves ``results``."""
-    callback = HostCall(fn, args, names, [v.num for v in values], tree, results)
-    callback.failures = low.failures
-    low.callbacks.append(callback)
+    low.callbacks.append(HostCall(fn, args, names, [v.num for v in values], low.failures, tree, results))
     flag, *made = custom_calls.host_call([tensor(v) for v in values], len(low.callbacks) - 1, [(BOOL, ()), *((r.dtype, r.shape) for r in results)])
     low.hosted.append(low.op)
     low.bail_if(flag)
@@ -345,6 +304,3 @@ def only_hosted(worked: int, hosted: Sequence[Any]) -> None:
     """Raise ``NotLowerable`` if the host does all of the work: a program that does nothing itself costs more than Python."""
     if hosted and not worked:
         raise NotLowerable("all of its work is done by functions that XLA does not have", hosted[0].location if hosted[0] is not None else None)
-
-
-__all__ = ["HostCall", "T", "attempt", "call", "only_hosted", "result_of"]

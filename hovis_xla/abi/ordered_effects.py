@@ -10,10 +10,12 @@ the program did (if a decision depends on the last bit of a float), and reach an
 the record is dropped, and all further acts are done.
 """
 
+import contextlib
 import functools
 import threading
 import types
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,8 +24,8 @@ from hovis.ir.model import Function, Location, Op, callees
 from hovis.ir.operations import PACKAGE
 from hovis.library.numpy.rules.aliasing import is_in
 from hovis.passes.rewriting import copy
-from hovis_xla.abi.bailout import to_python
 from hovis_xla.abi.call_entry import BAILED
+from hovis_xla.abi.callback import Callback
 from hovis_xla.abi.run_record import Done, Record
 from hovis_xla.analysis.persistent_scalars import is_about, variables
 from hovis_xla.analysis.primitive_effects import ENVIRONMENT
@@ -32,70 +34,54 @@ from hovis_xla.emit.values import Num
 
 # ------------------------------------------------------------------------------------------------- while the program runs
 
-#: ``("leaf", k)``, ``("known", value)``, ``("either", k)``, ``("oneof", k, trees)`` or ``("build", callee, trees, number)``.
-Tree = tuple[Any, ...]
-
 
 class Redo(Exception):
     """Raised where an act fails, or its arguments cannot be built: Python does the call again, and raises the exception."""
 
 
-class Act:
+@dataclass(eq=False)
+class Act(Callback):
     """A callback that does what an op does, and records it. ``result``: the type of the result that it returns to the program, if any."""
 
-    def __init__(
-        self, fn: Callable[..., Any], args: Sequence[Tree], names: Sequence[str], nums: Sequence[Num], result: Num | None = None, site: Location | None = None
-    ) -> None:
-        self.fn = fn
-        self.args = tuple(args)
-        self.names = tuple(names)
-        self.nums = tuple(nums)
-        self.result = result
-        self.site = site
-        self.record: Any = []
-        self.failures: list[BaseException] = []
+    record: list[Done]
+    result: Num | None = None
+    site: Location | None = None
 
     def __call__(self, token: object, *values: np.ndarray[Any, Any]) -> tuple[Any, ...]:
         try:
-            plain, named = self._arguments(values)
+            return token, *self.run(values)
         except BaseException:
             self.failures.append(Redo())
             raise
+
+    def run(self, values: Sequence[np.ndarray[Any, Any]]) -> Sequence[np.ndarray[Any, Any]]:
+        """Do the act; return what is passed to the program. Any exception leads to ``Redo``."""
+        plain, named = self.arguments(list(map(np.array, values)))
         try:
             given = self.fn(*plain, **named)
         except BaseException as error:
             self.record.append(Done(self.site, None, error))
-            self.failures.append(Redo())
             raise
+        self.record.append(Done(self.site, None if self.result is None else given))
         if self.result is None:
-            self.record.append(Done(self.site))
-            return (token,)
-        self.record.append(Done(self.site, given))
+            return ()
         python = self.result.python
         if type(given) is not (self.result.dtype.type if python is None else python):
-            self.failures.append(Redo())
             raise Redo
-        return token, np.array(given, self.result.dtype)
-
-    def _arguments(self, values: Sequence[np.ndarray[Any, Any]]) -> tuple[list[Any], dict[str, Any]]:
-        given = [to_python(num, np.array(value)) for num, value in zip(self.nums, values, strict=True)]
-        built: dict[object, Any] = {}
-        made = [_made(tree, given, built) for tree in self.args]
-        count = len(made) - len(self.names)
-        return made[:count], dict(zip(self.names, made[count:], strict=True))
+        return (np.array(given, self.result.dtype),)
 
 
+@dataclass(eq=False)
 class Reread:
     """A callback that reads something of the environment again, and returns whether it has changed. Where acts may change it, the read is
     recorded as an act.
     """
 
-    def __init__(self, fn: Callable[..., Any], args: Sequence[Any], found: Any, site: Location | None, record: Record | None) -> None:
-        self.fn = fn
-        self.args = tuple(args)
-        self.found = found
-        self.site = site
-        self.record = record
+    fn: Callable[..., Any]
+    args: Sequence[Any]
+    found: Any
+    site: Location | None
+    record: Record | None
 
     def __call__(self, token: object) -> tuple[Any, ...]:
         try:
@@ -106,24 +92,6 @@ class Reread:
         if self.record is not None:
             self.record.append(done)
         return token, np.array(not same)
-
-
-def _made(tree: Tree, given: Sequence[Any], built: dict[object, Any]) -> Any:
-    """Build an operand from the numbers that the program has passed."""
-    match tree:
-        case ("leaf", at):
-            return given[at]
-        case ("known", value):
-            return value
-        case ("either", at):
-            return given[at] if given[at + 1] else given[at].item()
-        case ("oneof", at, trees):
-            return _made(trees[int(given[at])], given, built)
-        case ("build", callee, parts, number):
-            if number not in built:
-                built[number] = callee(*(_made(p, given, built) for p in parts))
-            return built[number]
-    raise AssertionError(tree)
 
 
 @functools.lru_cache(maxsize=256)
@@ -150,12 +118,10 @@ def guarded(enter: Callable[..., Any], record: Record, log: "Log") -> Callable[.
             return BAILED
         try:
             record.begin(leaves)
-            result = enter(*leaves)
-            if result is BAILED and record:
-                record.undo()
-                log.begin(record)
-            return result
-        except Redo:
+            with contextlib.suppress(Redo):
+                result = enter(*leaves)
+                if result is not BAILED:
+                    return result
             record.undo()
             log.begin(record)
             return BAILED
@@ -226,12 +192,8 @@ def logged(fn: Callable[..., Any], site: Location | None, log: Log) -> Callable[
                 return answer.value if answer.itself is None else args[answer.itself]
         return fn(*args, **kwargs)
 
-    return types.FunctionType(_hidden(act.__code__), act.__globals__, getattr(fn, "__name__", "act"), None, act.__closure__)
-
-
-def _hidden(code: types.CodeType) -> types.CodeType:
-    """Return the code with a file name that tracebacks leave out, as for all code of hovis."""
-    return code.replace(co_filename=f"{PACKAGE}acting")
+    code = act.__code__.replace(co_filename=f"{PACKAGE}acting")  # tracebacks leave it out, as all code of hovis
+    return types.FunctionType(code, act.__globals__, getattr(fn, "__name__", "act"), None, act.__closure__)
 
 
 def with_log(function: Function, log: Log) -> Function:

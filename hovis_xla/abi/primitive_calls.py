@@ -6,7 +6,7 @@ other ways than through its arguments, their contents are updated from the progr
 again after it; if the call of the program is given up, they are restored.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -16,9 +16,9 @@ from hovis.front.kernels.primitives import Kept
 from hovis.ir import operations
 from hovis.ir.analysis.control_flow import operands
 from hovis.ir.model import Location, Op
-from hovis.lattice.inspection import is_a
+from hovis_xla.abi.callback import Tree
 from hovis_xla.abi.host_callbacks import is_own, rebuilt, take
-from hovis_xla.abi.ordered_effects import Act, Redo, Tree
+from hovis_xla.abi.ordered_effects import Act, Redo
 from hovis_xla.abi.primitive_results import promised
 from hovis_xla.abi.run_record import Done, Record
 from hovis_xla.analysis.primitive_effects import Conduct, conduct_of
@@ -26,7 +26,7 @@ from hovis_xla.analysis.stored_arrays import may_share
 from hovis_xla.emit.block_slots import tensor
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.locations import Location as Memory
-from hovis_xla.emit.values import ARRAY, EITHER, Known, NotLowerable, Num, OneOf, Operand, Stored, Struct, Val, is_array
+from hovis_xla.emit.values import ARRAY, Known, NotLowerable, Num, OneOf, Operand, Stored, Struct, Val, is_array
 
 #: Lowering
 L = Any
@@ -46,42 +46,33 @@ class Around:
     brought: bool
 
 
+@dataclass(eq=False, kw_only=True)
 class Deed(Act):
     """A callback that calls a primitive.
 
     tree     the structure of the result that is passed to the program, with leaves of the types ``results``; None: no result
-    own      the leaves that are given away, or stored into
     stored   the arguments whose contents after the call are passed to the program
     around   arrays of the caller that it may reach
     callers  the arguments that are the caller's own arrays, with the numbers of the caller's arguments
     itself   the argument that it returns
     """
 
-    def __init__(
-        self, fn: Callable[..., Any], args: Sequence[Tree], nums: Sequence[Num], site: Location | None, tree: Tree | None, results: Sequence[Num],
-        stored: Sequence[int], around: Sequence[Around], callers: Mapping[int, int], itself: int | None,
-    ) -> None:  # fmt: skip
-        super().__init__(fn, args, (), nums, None, site)
-        self.tree = tree
-        self.results = tuple(results)
-        self.stored = tuple(stored)
-        self.around = tuple(around)
-        self.callers = callers
-        self.itself = itself
-        self.record: Record = Record()
+    record: Record
+    tree: Tree | None
+    results: Sequence[Num]
+    stored: Sequence[int]
+    around: Sequence[Around]
+    callers: Mapping[int, int]
+    itself: int | None
 
-    def __call__(self, token: object, *values: np.ndarray[Any, Any]) -> tuple[Any, ...]:
+    def run(self, values: Sequence[np.ndarray[Any, Any]]) -> Sequence[np.ndarray[Any, Any]]:
         count = len(self.nums)
-        try:
-            plain, _ = self._arguments(values[:count])
-            reached = self._reached(values[count:])
-            for k, number in self.callers.items():
-                plain[k] = self.record.leaves[number]
-                if type(plain[k]) is not np.ndarray:
-                    raise Redo
-        except BaseException:
-            self.failures.append(Redo())
-            raise
+        plain, _ = self.arguments(list(map(np.array, values[:count])))
+        reached = self._reached(values[count:])
+        for k, number in self.callers.items():
+            plain[k] = self.record.leaves[number]
+            if type(plain[k]) is not np.ndarray:
+                raise Redo
         before = [array.copy() for array in reached]
         try:
             found = [self.fn(*plain)]
@@ -94,7 +85,7 @@ class Deed(Act):
         else:
             fits = tree is None or (is_own(found, 0, tree) and take(tree, found[0], self.results, leaves))
         self._note(found[0], None, plain, reached, before, fits)
-        return token, *leaves, *[plain[k] for k in self.stored], *reached
+        return *leaves, *[plain[k] for k in self.stored], *reached
 
     def _reached(self, contents: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
         """Return the caller's arrays, updated to the contents that the program has computed."""
@@ -124,7 +115,6 @@ class Deed(Act):
         itself = self.itself if error is None and self.itself is not None and value is plain[self.itself] else None
         self.record.append(Done(self.site, value, error, trace, [(k, plain[k].copy()) for k in self.stored], changed, itself))
         if not fits:
-            self.failures.append(Redo())
             raise Redo from None
 
 
@@ -150,8 +140,10 @@ def act(low: L, op: Op, args: list[Operand]) -> Operand:
     stored = sorted(conduct.written - conduct.kept.keys())
     places = [_stored(args, k, name) for k in stored]
     tree, nums = told or (None, [])
-    deed = Deed(callee, trees, [v.num for v in leaves], op.location, tree, nums, stored, [one for one, _ in around], callers, itself)
-    deed.record, deed.failures = low.record, low.failures
+    deed = Deed(
+        callee, trees, (), [v.num for v in leaves], low.failures, record=low.record, site=op.location, tree=tree, results=nums, stored=stored,
+        around=[one for one, _ in around], callers=callers, itself=itself,
+    )  # fmt: skip
     results = [*nums, *(args[k].num for k in stored), *(one.num for one, _ in around)]  # type: ignore[union-attr]
     found = low.in_turn([*map(tensor, leaves), *contents], deed, results)
     made = found[: len(nums)]
@@ -225,11 +217,5 @@ def _tree(operand: Operand, leaves: list[Val], low: L, name: str) -> Tree:
         if operand.callee in _CHANGEABLE:
             raise NotLowerable(f"{name} might change or keep the {operand.callee.__name__.removeprefix('make_')} that is passed to it")
         return "build", operand.callee, tuple(_tree(p, leaves, low, name) for p in operand.parts), operand.op or operand
-    if isinstance(operand, OneOf) and not any(map(is_array, operand.members)):
-        return cast(Tree, low.tree_of_act(operand, leaves, name, False))
-    if isinstance(operand, Known | Val) and not (isinstance(operand, Val) and operand.num.kind == EITHER):
-        if isinstance(operand, Known) and not is_a(operand.value, np.ndarray):
-            return cast(Tree, low.tree_of_act(operand, leaves, name, False))
-        leaves.append(low.val(operand))
-        return "leaf", len(leaves) - 1
-    return cast(Tree, low.tree_of_act(operand, leaves, name, True))
+    lends = not isinstance(operand, OneOf) or any(map(is_array, operand.members))
+    return cast(Tree, low.tree_of_act(operand, leaves, name, lends))

@@ -11,11 +11,9 @@ from hovis.lattice import ANY, AbstractValue, Const, Partial, Type
 from hovis.lattice.constants import is_immutable
 from hovis.library.standard import STANDARD
 from hovis.transforms.rule_tracing import watched
+from hovis_xla.abi.callback import Tree
 from hovis_xla.analysis.primitive_effects import as_is
 from hovis_xla.emit.values import ARRAY, Known, Num, Operand, Val, abstract, num_of_type, num_of_value
-
-#: How a result is built: ``("leaf", k)``, ``("known", value)``, ``("build", class, parts)``.
-Tree = tuple[Any, ...]
 
 #: Maximum number of parts of a result.
 MOST_PARTS = 64

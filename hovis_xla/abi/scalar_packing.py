@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis_xla.emit import builder, slicing
-from hovis_xla.emit.builder import T, element_type, tensor_type
+from hovis_xla.emit.builder import T, tensor_type
 from hovis_xla.emit.values import BOOL, INT64, Num
 from hovis_xla.jaxlib.adapter import context, func, ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
@@ -93,14 +93,8 @@ def _scalar(taken: list[T], dtype: Any) -> T:
     if dtype.kind == "c":
         half = np.dtype(f"f{dtype.itemsize // 2}")
         return builder.make_complex(*(_scalar([word], half) for word in taken))
-    return _bits(builder.convert(taken[0], _SIGNED[dtype.itemsize]), dtype)
-
-
-def _bits(x: T, dtype: Any) -> T:
-    """Reinterpret the bits as another type of the same size."""
-    if x.dtype == dtype:
-        return x
-    return T(hlo.bitcast_convert(ir.RankedTensorType.get(x.shape, element_type(dtype)), x.ir), dtype, x.shape)
+    whole = builder.convert(taken[0], _SIGNED[dtype.itemsize])
+    return whole if dtype.kind == "i" else builder.bits_as(whole, dtype)
 
 
 def _together(results: list[Any], nums: Sequence[Num]) -> list[Any]:
@@ -122,4 +116,5 @@ def _word(x: T) -> list[T]:
         return [*_word(builder.real(x)), *_word(builder.imag(x))]
     if x.dtype == BOOL:
         return [builder.convert(x, INT64)]
-    return [builder.convert(_bits(x, _SIGNED[x.dtype.itemsize]), INT64)]
+    whole = x if x.dtype.kind == "i" else builder.bits_as(x, _SIGNED[x.dtype.itemsize])
+    return [builder.convert(whole, INT64)]

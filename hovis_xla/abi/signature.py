@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from hovis.ir.model import Location
-from hovis.lattice.constants import constant_key
 from hovis_xla.abi.run_record import Record
 from hovis_xla.analysis.persistent_scalars import Variable
 from hovis_xla.choice.cost_model import Work
@@ -80,19 +79,3 @@ class Lowered:
     texts: bool = False
     #: tapes that may turn out to be too short (``capacity_retry``)
     tapes: list[Tape] = field(default_factory=list)
-
-
-class Keyed:
-    """A constant in a template; two are equal if they are the same constant."""
-
-    __slots__ = ("key", "value")
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-        self.key = constant_key(value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Keyed) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)

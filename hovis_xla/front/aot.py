@@ -10,14 +10,13 @@ from hovis.front import traces, tracing
 from hovis_xla.abi.argument_plan import plan_of, taker
 from hovis_xla.abi.call_entry import BAILED
 from hovis_xla.abi.errstate import is_watched
-from hovis_xla.front.residuals import replaying, taker_of
+from hovis_xla.front.residuals import replaying
 from hovis_xla.jaxlib import adapter
 from hovis_xla.jaxlib.hlo_text import Loops
 from hovis_xla.partition.decide import decide
 from hovis_xla.runtime import serialization
 from hovis_xla.runtime.executable import Executable
 from hovis_xla.runtime.serialization import StorageError
-from hovis_xla.runtime.size_buckets import Sized
 
 
 class Lowered:
@@ -48,11 +47,11 @@ class Compiled:
     """An executable that takes the unknown arguments of its trace, as ``Trace.compile()`` does."""
 
     def __init__(self, traced: tracing.Trace, executable: Executable) -> None:
-        if not (issubclass(type(traced), tracing.Trace) and issubclass(type(executable), Executable | Sized)):
+        if not (issubclass(type(traced), tracing.Trace) and issubclass(type(executable), Executable)):
             raise SpecError("hovis_xla.Compiled is made by hovis_xla.compile")
         self.trace = traced
         self.executable = executable
-        self._take = taker_of(traced, checked=True)
+        self._take = taker(plan_of(traced.signature))
         _ = executable.program
         functools.update_wrapper(self, traced.fn, updated=())
 
@@ -63,7 +62,7 @@ class Compiled:
             if result is not BAILED:
                 return result
         if self.executable.log.done:
-            return self.executable.log.once(replaying(self.trace, self.executable))(*unknown)
+            return replaying(self.trace, self.executable.log)(*unknown)
         return self.trace.by_position()(*self._filled(unknown))
 
     def _filled(self, unknown: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -93,10 +92,8 @@ class Compiled:
         Values that the trace read from its environment are frozen in it, arrays included.  Raises StorageError if the result or the
         arguments hold something that cannot be stored: instances, functions, classes.
         """
-        plans = plan_of(self.trace.signature)
-        if plans is None:
-            raise StorageError("the executable can't be stored: an argument is an instance or one of several values")
-        return serialization.dump(self.executable, [(u.name, plan) for u, plan in zip(self.trace.signature.unknown, plans, strict=True)])
+        signature = self.trace.signature
+        return serialization.dump(self.executable, [(u.name, plan) for u, plan in zip(signature.unknown, plan_of(signature), strict=True)])
 
 
 class Loaded:
@@ -108,7 +105,7 @@ class Loaded:
         self.__name__ = self.executable.name
         self._names = [name for name, _ in arguments]
         try:
-            self._take = taker([plan for _, plan in arguments], checked=True)
+            self._take = taker([plan for _, plan in arguments])
         except (TypeError, RecursionError, MemoryError):
             raise StorageError("this executable is damaged: its header is not valid") from None
 

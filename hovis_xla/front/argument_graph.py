@@ -6,20 +6,17 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.base.adopted_objects import Adopted
+from hovis.base.function_wrapper import Wrapper
 from hovis.front.jit_cache.cache_keys import KNOWN, Path
 from hovis.lattice import Const
 from hovis.lattice.inspection import is_a
-from hovis_xla.abi.argument_specs import MOST, NUMBERS, Walk, attributes, chosen, is_known, structure
+from hovis_xla.abi.argument_specs import MOST, NUMBERS, LeftWhole, Walk, attributes, is_known, structure
 
 _KINDS: Final[dict[Any, str]] = {list: "list", dict: "dict", set: "set"}
 
 
-class Unfit(Exception):
-    """Raised if the arguments cannot be adopted."""
-
-
 class Graph:
-    """The arguments of a call as a graph: its objects and its leaves, each once."""
+    """The arguments of a call as a graph: its objects and its leaves, each once. Making it raises LeftWhole if the arguments cannot be adopted."""
 
     def __init__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], policy: Mapping[Path, str]) -> None:
         self._walk = Walk(policy)
@@ -68,12 +65,12 @@ class Graph:
         self._known[id(value)] = made = "object", k
         keys: tuple[Any, ...] = tuple(value) if kind is dict else () if kind in _KINDS else tuple(attributes(value) or ())
         if hasattr(kind, "__del__"):
-            raise Unfit
+            raise LeftWhole
         self.wholes.append(value)
         self.objects.append(("", kind, (), ()))
         if len(self.wholes) + len(self.leaves) + len(parts) > MOST:
-            raise Unfit
-        fixed = chosen(value)
+            raise LeftWhole
+        fixed = keys.index("how") if isinstance(value, Wrapper) else None
         inner = tuple([("known", v) if j == fixed else self._part(v, (*path, j)) for j, v in enumerate(parts)])
         self.objects[k] = _KINDS.get(kind, "instance"), kind, keys, inner
         return made

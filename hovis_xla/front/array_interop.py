@@ -13,6 +13,7 @@ import numpy as np
 
 from hovis.arguments.specs import is_named_tuple
 from hovis_xla.abi.argument_specs import is_known
+from hovis_xla.abi.host_callbacks import HELD
 from hovis_xla.jaxlib import adapter, buffers
 
 _OWN: Final = (np.ndarray, np.generic, int, float, complex)
@@ -48,33 +49,18 @@ def as_device(call: Callable[[], Any], given: dict[int, Any]) -> Any:
 
 def _placed(holder: Any, at: Any, made: dict[int, Any]) -> Any:
     """Return the converted element of ``holder`` at ``at``; ``made`` maps the ids of parts to their conversions."""
+    alone = sys.getrefcount(holder[at]) <= HELD  # counted while no variable refers to it
     value = holder[at]
     kind = type(value)
     if id(value) in made:
         return made[id(value)]
     if kind is np.ndarray:
         if value.dtype.char in buffers.DTYPES and value.dtype.isnative:
-            made[id(value)] = buffers.device_array(value, _holders(holder, at) <= _ALONE)
+            made[id(value)] = buffers.device_array(value, alone)
     elif kind is list or kind is dict or kind is tuple or (isinstance(value, tuple) and is_named_tuple(kind)):
         made[id(value)] = value  # for a container that contains itself
         made[id(value)] = _container(value, [_placed(value, k, made) for k in (value if kind is dict else range(len(value)))])
     return made.get(id(value), value)
-
-
-def _holders(holder: Any, at: Any) -> int:
-    return sys.getrefcount(holder[at])
-
-
-def _alone() -> int:
-    """Return what ``_holders`` counts for an array that only ``_placed`` and the container refer to."""
-    holder = [np.empty(1)]
-    value = holder[0]
-    found = _holders(holder, 0)
-    del value
-    return found
-
-
-_ALONE: Final = _alone()
 
 
 def _parts(value: Any) -> list[Any]:

@@ -25,11 +25,10 @@ from hovis.front.autotuner import Spending
 from hovis.front.jit import VARIANTS
 from hovis.front.jit import Jitted as PythonJitted
 from hovis.front.jit_cache.cache_keys import DYNAMIC, KNOWN, WIDE, Key, constant
-from hovis.ir.operations import UNBOUND
 from hovis.transforms.interpreter import Interpreter
-from hovis_xla.abi.argument_specs import Walk, aliasing, part_at
+from hovis_xla.abi.argument_specs import Walk, aliasing
 from hovis_xla.abi.call_entry import BAILED
-from hovis_xla.emit.values import Late
+from hovis_xla.emit.values import Late, NumberUnknown, ShapeUnknown
 from hovis_xla.front.aot import Lowered
 from hovis_xla.front.mutable_arguments import Adopting, Seen
 from hovis_xla.front.residuals import without_checks
@@ -93,7 +92,7 @@ class Jitted(PythonJitted):
         """In the child of a fork: drop everything that belongs to XLA. A variant that is missing is made again."""
         self._open = None
         if adapter.is_left_behind():
-            self._variants = {key: v for key, v in self._variants.items() if isinstance(v, Variant) and v.is_python}
+            self._variants = {key: v for key, v in self._variants.items() if isinstance(v, Variant) and v.xla is None and v.parts is None}
             self._quick, self._by_head, self._families, self._spending = {}, {}, {}, Spending()
 
     @property
@@ -124,7 +123,7 @@ class Jitted(PythonJitted):
                 found = variant.entry(*args, *kwargs.values())
                 if found is not BAILED:
                     return found
-                if variant.acts and variant.has_acted:
+                if variant.log is not None and variant.log.done:
                     return variant.give_up(args, kwargs)
             return self._call(args, kwargs, tried)
         except BaseException:
@@ -141,28 +140,29 @@ class Jitted(PythonJitted):
                 found = other.entry(*values)
                 if found is not BAILED:
                     return found
-                if other.acts and other.has_acted:
+                if other.log is not None and other.log.done:
                     return other.give_up(args, kwargs)
         if self._spending.rests():
             return self._without(args, kwargs)
         start = time.perf_counter()
         known = self._variants.get(self._key(args, kwargs))
-        if known is None or not known.holds():
+        is_new = known is None or not known.holds()
+        if is_new:
             if not self._may_make(args, kwargs):
                 return self._in_vain(start, lambda: self._without(args, kwargs))
-            made = self._compile(args, kwargs)
-            if made is None:
+            known = self._compile(args, kwargs)
+            if known is None:
                 return self._without(args, kwargs)
-            assert isinstance(made, Variant)
-            try:
-                return self._run(made.for_shared_memory(args, kwargs) or made, args, kwargs, form, head)
-            finally:
-                self._spending.made(time.perf_counter() - start)
         assert isinstance(known, Variant)
         variant = known.for_shared_memory(args, kwargs) or known
+        if is_new:
+            try:
+                return self._run(variant, args, kwargs, form, head)
+            finally:
+                self._spending.made(time.perf_counter() - start)
         if variant in tried or variant in others:
             return variant.give_up(args, kwargs)
-        if self._auto and variant.settled and variant.contest.winner in CHEAP:
+        if self._auto and not variant.contest.given_up and variant.contest.winner in CHEAP:
             return self._in_vain(start, lambda: self._run(variant, args, kwargs, form, head))
         return self._run(variant, args, kwargs, form, head)
 
@@ -189,7 +189,7 @@ class Jitted(PythonJitted):
             table.clear()
         # residual Python accepts more calls than executables do, and the plain function calls of all kinds: the others are tried first
         ranked = sorted([variant, *known], key=lambda v: (v.xla is None, v.contest.winner == "plain"))
-        table[place] = tuple(ranked[:QUICK]) if variant.settled else known
+        table[place] = tuple(ranked[:QUICK]) if not variant.contest.given_up else known
 
     def _may_make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a variant may be made for these arguments."""
@@ -241,11 +241,9 @@ class Jitted(PythonJitted):
 
     def _widen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Treat as unknown from now on what has had too many values: a number that decides a shape, a string, a function, the keys of a dict."""
-        for path, how in self._policy.items():
-            if how is KNOWN and path not in self._static:
-                value = part_at(path, args, kwargs)
-                if value is not UNBOUND:
-                    self._count(path, constant(value), DYNAMIC)
+        for path, value in self._walk(args, kwargs)[2].known:
+            if path not in self._static:
+                self._count(path, constant(value), DYNAMIC)
         for path, known in self._walk(args, kwargs)[2].choices:
             if len(self._seen) < FORMS:
                 self._count(path, known, WIDE, VARIANTS)
@@ -290,9 +288,10 @@ class Jitted(PythonJitted):
     def _of_this_size(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
         made = self._compiled(args, kwargs)
         before = self._policy
-        if (made.shape_unknown or made.number_unknown) and self._promote_sizes(args, kwargs):
+        reason = made.decision.reason
+        if isinstance(reason, ShapeUnknown | NumberUnknown) and self._promote_sizes(args, kwargs):
             again = self._compiled(args, kwargs)
-            if made.number_unknown and again.decision.executable is None:
+            if isinstance(reason, NumberUnknown) and again.decision.executable is None:
                 self._policy = before
             else:
                 made = again
@@ -313,9 +312,8 @@ class Jitted(PythonJitted):
         return made
 
     def _compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Variant":
-        made = Variant(self.trace(*args, **kwargs), self._function, self._key(args, kwargs), args, kwargs, self._exact, self._target)
-        made.watch_by(self._watch)
-        return made
+        traced = self.trace(*args, **kwargs)
+        return Variant(traced, self._function, self._key(args, kwargs), args, kwargs, self._exact, self._target, watch=self._watch)
 
     def lower(self, /, *args: Any, **kwargs: Any) -> "Lowered":
         """The StableHLO program for arguments like these."""

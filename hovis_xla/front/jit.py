@@ -90,18 +90,18 @@ class Converting(Jitted):
     """A Jitted that also takes arrays of other libraries: they are converted to NumPy arrays first."""
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return super().__call__(*map(as_numpy, args), **{name: as_numpy(v) for name, v in kwargs.items()})
+        return super().__call__(*as_numpy(args), **as_numpy(kwargs))
 
     def trace(self, /, *args: Any, **kwargs: Any) -> tracing.Trace:
         """The Trace for arguments like these."""
-        return super().trace(*map(as_numpy, args), **{name: as_numpy(v) for name, v in kwargs.items()})
+        return super().trace(*as_numpy(args), **as_numpy(kwargs))
 
 
 class Placing(Converting):
     """A Converting that returns jaxlib arrays in place of NumPy arrays."""
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        taken, named = [*map(as_numpy, args)], {name: as_numpy(v) for name, v in kwargs.items()}
+        taken, named = as_numpy(args), as_numpy(kwargs)
         values = zip([*taken, *named.values()], [*args, *kwargs.values()], strict=True)
         given = {id(own): theirs for own, theirs in values if type(theirs) is DeviceArray}
         return as_device(lambda: Jitted.__call__(self, *taken, **named), given)

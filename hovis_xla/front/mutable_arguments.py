@@ -5,11 +5,11 @@ The host extracts the leaves from the objects, and stores the changes after the 
 are still unchanged when a call is repeated in Python because of an exception, or of an int of more than 64 bits.
 """
 
+import itertools
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from hovis.arguments.specs import is_named_tuple
 from hovis.base.adopted_objects import program
 from hovis.engine.environment.guards import Guard, compile_guards
 from hovis.engine.state.specialization_tables import Promote
@@ -20,6 +20,7 @@ from hovis.front import tracing
 from hovis.front.autotuner import Contest
 from hovis.front.jit_cache.cache_keys import Path
 from hovis.front.kernels.primitives import Kept
+from hovis.ir.analysis.control_flow import terminator_operands, uses
 from hovis.ir.model import Effect, Function, Op, Return, callees
 from hovis.ir.operations import UNBOUND, make_object
 from hovis.lattice import Const, Type
@@ -27,19 +28,19 @@ from hovis.lattice.inspection import is_a
 from hovis.library.language.signatures.type_queries import is_atomic
 from hovis.passes.rewriting import copy
 from hovis_xla.abi.argument_plan import Writer, tested
-from hovis_xla.abi.call_entry import BAILED
+from hovis_xla.abi.argument_specs import LeftWhole
 from hovis_xla.abi.ordered_effects import Log
-from hovis_xla.abi.signature import Keyed
 from hovis_xla.analysis.primitive_effects import sees
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.emit.values import Handle, Known, NotLowerable, num_of_type
-from hovis_xla.front.argument_graph import Graph, Unfit
-from hovis_xla.front.object_changes import displaced, ends, trimmed, uses
+from hovis_xla.front.argument_graph import Graph
+from hovis_xla.front.object_changes import displaced, ends, trimmed
 from hovis_xla.lowering.op_lowering import BUILDERS
 from hovis_xla.runtime.executable import Executable
 
 #: Maximal number of traces, each of which may turn arguments whose values the trace depends on into constants.
 PROMOTIONS: Final = 64
+
 
 class Seen(NotLowerable):
     """Raised if called code may observe an object that the program changes."""
@@ -64,9 +65,12 @@ class Adopting:
         self.changes = trimmed(function, graph, found, self.objects, self.values)
         graph.forget()
         function.name = getattr(fn, "__name__", function.name)
-        self.params = _used(function)
+        used = uses(function)
+        self.params = [p for p in function.params if p in used]
         function.blocks[0].params = tuple(self.params)
-        handles = self._handles()
+        #: parameters that the program only passes on to its result
+        opaque = [p for p in self.values if not isinstance(p, Const) and num_of_type(p.type, p.dims) is None]
+        handles = frozenset(map(id, [*self.objects, *opaque]))
         _check(function, handles)
         types = [Known(Handle(k)) if id(p) in handles else None for k, p in enumerate(self.params)]
         self.executable = Executable.of(function, types, exact, hurry=True)
@@ -89,13 +93,8 @@ class Adopting:
             return None if program is None else Adopting(traced.fn, graph, program, exact)
         except Seen as seen:
             return seen
-        except (Unfit, NotLowerable, TraceError, RecursionError):
+        except (LeftWhole, NotLowerable, TraceError, RecursionError):
             return None
-
-    def _handles(self) -> frozenset[int]:
-        """Return the ids of the parameters that the program only passes on to its result."""
-        opaque = [p for p in self.values if not isinstance(p, Const) and num_of_type(p.type, p.dims) is None]
-        return frozenset(map(id, [*self.objects, *opaque]))
 
     def _may_be_one(self, leaf: Any) -> bool:
         """May a leaf be one of the objects, or the ``__dict__`` of one, as far as its tests can tell?"""
@@ -105,88 +104,76 @@ class Adopting:
 
     # --------------------------------------------------------------------------------------------- the entry
 
-    def entry(
-        self, tests: list[str], scope: dict[str, Any], count: int, watch: tuple[Contest, Callable[..., Any]] | None, first: bool = False,
-    ) -> Callable[..., Any]:  # fmt: skip
+    def entry(self, tests: list[str], scope: dict[str, Any], watch: tuple[Contest, Callable[..., Any]] | None, first: bool = False) -> Callable[..., Any]:
         """Make the function of all arguments; it returns BAILED if they do not fit, or if the program has given up. ``watch``: see
         ``argument_plan.quick_entry``; ``first``: for a first call, see ``Executable``.
         """
         enter = self.executable.first if first else self.executable.enter
-        writer = Writer(True, "BAILED", everything=True)
-        writer.scope.update(scope, BAILED=BAILED, still=self.holds, enter=enter, static=self.static, replace=replace, getweakrefcount=weakref.getweakrefcount)
-        given = [f"a{k}" for k in range(count)]
+        writer = Writer("BAILED", everything=True)
+        writer.scope.update(scope, still=self.holds, enter=enter, static=self.static, replace=replace, getweakrefcount=weakref.getweakrefcount)
         seen: set[Any] = set()
+        given = writer.take_all([self._plan(part, seen) for part in [*self.graph.positional, *(part for _, part in self.graph.named)]])
         for test in [*tests, "not still()"]:
             writer.refuse(test)
-        order = {id(p): k for k, p in enumerate(self.params)}
-        parts = [*self.graph.positional, *(part for _, part in self.graph.named)]
-        for name, part in zip(given, parts, strict=True):
-            writer.take(name, self._plan(part, order, seen))
-        objects = [writer.leaves[order.get(id(p), -1 - k)] for k, p in enumerate(self.objects)]
-        leaves = [writer.leaves.get(order.get(id(p), -1 - k - len(self.objects)), "") for k, p in enumerate(self.values)]
+        places = dict(zip(map(id, [*self.objects, *self.values]), itertools.count()))
+        objects = [writer.leaves[k] for k in range(len(self.objects))]
         # the attributes of an object are a dict, which may be an argument as well
         kinds = [(kind, cls) for kind, cls, _, _ in self.graph.objects]
         held = [*objects, *(f"{name}.__dict__" for name, (kind, cls) in zip(objects, kinds, strict=True) if kind == "instance" and cls.__dictoffset__)]
         ids = f"{{{', '.join(f'id({name})' for name in held)}}}"
         writer.refuse(f"len({ids}) != {len(held)}")
         # leaves that the trace assumes to be none of the objects, as was the case when it was made
-        others = [name for k, name in enumerate(leaves) if self._may_be_one(self.values[k])]
+        others = [writer.leaves[places[id(value)]] for value in self.values if self._may_be_one(value)]
         if others:
             writer.refuse(f"not {ids}.isdisjoint(({''.join(f'id({name}), ' for name in others)}))")
         if self.static:
             writer.refuse(f"not static.isdisjoint({ids})")
         for k in self.displaced:
             writer.refuse(f"getweakrefcount({objects[k]})")
-        called = [writer.leaves[k] for k in range(len(self.params))]
+        called = [writer.leaves[places[id(p)]] for p in self.params]
         writer.lines += [f"found = enter({', '.join(called)})", "if found is BAILED: return BAILED"]
         self._change(writer, objects)
-        made = writer.function(given, "return found[0]")
+        writer.lines.append("return found[0]")
+        made = writer.function(given)
         if watch is None:
             return made
-        outer = Writer(True, "BAILED")
+        outer = Writer("BAILED")
         outer.scope["made"] = made
         return outer.calling(given, f"made({', '.join(given)})", watch)
 
-    def _plan(self, part: Any, order: dict[int, int], seen: set[Any]) -> list[Any]:
+    def _plan(self, part: Any, seen: set[Any]) -> list[Any]:
         what, *more = part
         if what == "known":
-            return ["value", Keyed(more[0])]
+            return ["value", Const(more[0])]
         if what == "tuple":
-            inner = [self._plan(p, order, seen) for p in more[1]]
-            return ["named", more[0], inner] if is_named_tuple(more[0]) else ["tuple", inner]
+            return ["container", more[0], [], [self._plan(p, seen) for p in more[1]]]
         k: int = more[0]
         param = self.values[k] if what == "leaf" else self.objects[k]
         if isinstance(param, Const):
-            return ["value", Keyed(param.value)]
-        # objects and leaves that are not parameters of the program have negative numbers
-        place = order.get(id(param), -1 - k - (len(self.objects) if what == "leaf" else 0))
+            return ["value", param]
+        place = k if what == "object" else len(self.objects) + k
         if (what, k) in seen:
             return ["again", place]
         seen.add((what, k))
         if what == "leaf":
-            return ["leaf", place, tested(param)]
-        kind_of, cls, keys, parts = self.graph.objects[k]
-        if kind_of == "set":
-            return ["whole", place, ["empty", cls]]
-        inner = [self._plan(p, order, seen) for p in parts]
-        found = ["list", inner] if cls is list else ["dict", list(keys), inner] if cls is dict else ["instance", cls, list(keys), inner]
-        return ["whole", place, found]
+            return ["leaf", place, tested(Leaf(param))]
+        kind, cls, keys, parts = self.graph.objects[k]
+        return ["whole", place, ["instance" if kind == "instance" else "container", cls, list(keys), [self._plan(p, seen) for p in parts]]]
 
     def _change(self, writer: Writer, objects: list[str]) -> None:
         """Write the lines that store the changes into the objects."""
-        for k, (name, change) in enumerate(zip(objects, self.changes, strict=True)):
-            _, cls, keys, _ = self.graph.objects[k]
-            if change.whole is not None:
-                writer.lines.append(f"replace({name}, found[{change.whole}])")
-            elif change.parts:
-                slots = slots_of(cls) or {}
+        for result, (k, at) in enumerate(self.changes, 1):
+            name, (_, cls, keys, _) = objects[k], self.graph.objects[k]
+            if at is None:
+                writer.lines.append(f"replace({name}, found[{result}])")
+                continue
+            slots = slots_of(cls) or {}
+            key = keys[at] if cls is not list else at
+            if key in slots:
+                writer.lines.append(f"{writer.constant(slots[key].__set__)}({name}, found[{result}])")
+            else:
                 holder = name if cls in (list, dict) else f"{name}.__dict__"
-                for at, result in change.parts:
-                    key = keys[at] if cls is not list else at
-                    if key in slots:
-                        writer.lines.append(f"{writer.constant(slots[key].__set__)}({name}, found[{result}])")
-                    else:
-                        writer.lines.append(f"{holder}[{writer.constant(key)}] = found[{result}]")
+                writer.lines.append(f"{holder}[{writer.constant(key)}] = found[{result}]")
 
 
 def replace(held: Any, content: tuple[Any, ...]) -> None:
@@ -195,7 +182,7 @@ def replace(held: Any, content: tuple[Any, ...]) -> None:
     if type(held) is list:
         held[:] = parts
         return
-    slots = slots_of(type(held)) or {} if type(held) is not dict else {}
+    slots = slots_of(type(held)) or {}
     for slot in slots.values():
         if in_slot(slot, held) is not UNBOUND:
             slot.__delete__(held)
@@ -273,14 +260,11 @@ def _is_plain(operand: Any) -> bool:
     return not isinstance(operand, Op) or operand.callee not in BUILDERS or (operand.callee is not make_object and all(map(_is_plain, operand.args)))
 
 
-def _used(function: Function) -> list[Any]:
-    """Return the parameters that are used."""
-    used = {id(v) for v, _ in uses(function)}
-    return [p for p in function.params if id(p) in used]
-
-
 def _check(function: Function, handles: frozenset[int]) -> None:
     """Check that handles are only put into the result; raise NotLowerable if one is used otherwise."""
-    for value, user in uses(function):
-        if id(value) in handles and not isinstance(user, Return) and not (isinstance(user, Op) and user.callee in BUILDERS):
-            raise NotLowerable(f"the argument {value.name or ''} :: {value.type} is neither a number nor an array of known shape", function.location)
+    for block in function.blocks:
+        looked_at: list[Any] = [value for op in block.all_ops() if op.callee not in BUILDERS for value in op.operands()]
+        looked_at += [] if isinstance(block.terminator, Return) else terminator_operands(block.terminator)
+        for value in looked_at:
+            if id(value) in handles:
+                raise NotLowerable(f"the argument {value.name or ''} :: {value.type} is neither a number nor an array of known shape", function.location)

@@ -1,27 +1,18 @@
 """How a program changes the objects among its arguments: what has changed in each, and which of them are released."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from hovis.ir.model import Block, Effect, Function, Op, Return, edges
+from hovis.ir.model import Block, Effect, Function, Op, Return
 from hovis.ir.operations import make_tuple
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import same_constant
+from hovis.passes.scalar.dce import dce
 from hovis_xla.emit.values import NotLowerable, num_of_type
 from hovis_xla.front.argument_graph import Graph
-from hovis_xla.lowering.op_lowering import BUILDERS
 
-
-@dataclass(slots=True)
-class Change:
-    """The changes of an object. ``whole``: the number of the result with its keys and all parts, or None; ``parts``: the index of each changed
-    part, with the number of its result.
-    """
-
-    whole: int | None
-    parts: list[tuple[int, int]]
-
+#: The number of an object, and the index of a part that changes, or None if its keys and all parts are replaced.
+Change = tuple[int, int | None]
 
 #: For each block in which a program returns: the block, the result, and the contents of each object (None for a set).
 Ends = list[tuple[Block, Any, list[Any]]]
@@ -40,9 +31,7 @@ def ends(function: Function) -> Ends:
 
 
 def trimmed(function: Function, graph: Graph, ends: Ends, wholes: list[Any], leaves: list[Any]) -> list[Change]:
-    """Make the function return, besides its result, only what has changed in its objects. Return a Change for each object, which says where its
-    changes are.
-    """
+    """Make the function return, besides its result, only what has changed in its objects; return these changes in the same order."""
 
     def same(operand: Any, part: Any) -> bool:
         what, *more = part
@@ -55,37 +44,32 @@ def trimmed(function: Function, graph: Graph, ends: Ends, wholes: list[Any], lea
         return more[0] is tuple and found is not None and len(found) == len(more[1]) and all(map(same, found, more[1]))
 
     changes: list[Change] = []
-    wanted: list[tuple[int, int | None]] = []
     for k, (kind, _, keys, parts) in enumerate(graph.objects):
-        change = Change(None, [])
         found = [contents[k] for _, _, contents in ends]
-        if kind != "set" and not all(f is not None and len(f) == len(parts) + 1 and same_constant(f[0].value, keys) for f in found):
-            wanted.append((k, None))
-            change.whole = len(wanted)
-        elif kind != "set":
-            for j, part in enumerate(parts):
-                if not all(same(f[j + 1], part) for f in found):
-                    wanted.append((k, j + 1))
-                    change.parts.append((j, len(wanted)))
-        changes.append(change)
+        if kind == "set":
+            continue
+        if not all(f is not None and len(f) == len(parts) + 1 and same_constant(f[0].value, keys) for f in found):
+            changes.append((k, None))
+        else:
+            changes += [(k, j) for j, part in enumerate(parts) if not all(same(f[j + 1], part) for f in found)]
     for block, result, contents in ends:
         end = block.terminator
         assert isinstance(end, Return)
-        whole = {k: Op(make_tuple, tuple(contents[k]), (), Type(tuple), None, Effect.PURE, end.location) for k, j in wanted if j is None}
-        more = [whole[k] if j is None else contents[k][j] for k, j in wanted]
+        whole = {k: Op(make_tuple, tuple(contents[k]), (), Type(tuple), None, Effect.PURE, end.location) for k, j in changes if j is None}
+        more = [whole[k] if j is None else contents[k][j + 1] for k, j in changes]
         end.value = Op(make_tuple, (result, *more), (), Type(tuple), None, Effect.PURE, end.location)
         block.ops += [*whole.values(), end.value]
-    _without_old_ends(function)
+    dce.rewrite(function)
     return changes
 
 
-def displaced(graph: Graph, ends: "Ends", wholes: list[Any], leaves: list[Any]) -> list[int]:
+def displaced(graph: Graph, ends: Ends, wholes: list[Any], leaves: list[Any]) -> list[int]:
     """Return the numbers of the objects that are released on some path: they would be finalized too late, if anybody looks.
 
     For other leaves that are not numbers or arrays this is not known: raise NotLowerable if one of them is released.
     """
     roots = [*graph.positional, *(part for _, part in graph.named)]
-    given = [wholes[k] for k in sorted(_inside(roots))] + [leaves[k] for k in sorted(_inside(roots, "leaf"))]
+    given = list(_standing_for(roots, {"object": wholes, "leaf": leaves}))
     places = {id(param): k for k, param in enumerate(wholes)}
     gone: set[int] = set()
     for _, result, contents in ends:
@@ -102,24 +86,13 @@ def displaced(graph: Graph, ends: "Ends", wholes: list[Any], leaves: list[Any]) 
     return sorted(gone)
 
 
-def _inside(parts: Iterable[Any], wanted: str = "object") -> set[int]:
-    """Collect the numbers of the objects (or of the leaves) that are arguments, or are in tuples among the arguments."""
-    found: set[int] = set()
+def _standing_for(parts: Iterable[Any], operands: Mapping[str, list[Any]]) -> Iterator[Any]:
+    """Yield the operands that stand for the objects and leaves that are arguments, or are in tuples among the arguments."""
     for what, *more in parts:
-        found |= {more[0]} if what == wanted else _inside(more[1], wanted) if what == "tuple" else set()
-    return found
-
-
-def _without_old_ends(function: Function) -> None:
-    """Remove containers that are no longer used, and those that only they contain."""
-    while True:
-        used = {id(v) for v, _ in uses(function)}
-        dead = [op for op in function.ops() if op.callee in BUILDERS and id(op) not in used]
-        if not dead:
-            return
-        gone = frozenset(map(id, dead))
-        for block in function.blocks:
-            block.ops = [op for op in block.ops if id(op) not in gone]
+        if what == "tuple":
+            yield from _standing_for(more[1], operands)
+        elif what in operands:
+            yield operands[what][more[0]]
 
 
 def _items(operand: Any) -> list[Any] | None:
@@ -127,13 +100,3 @@ def _items(operand: Any) -> list[Any] | None:
     if isinstance(operand, Const):
         return [Const(v) for v in operand.value] if type(operand.value) is tuple else None
     return list(operand.args) if isinstance(operand, Op) and operand.callee is make_tuple else None
-
-
-def uses(function: Function) -> Iterator[tuple[Any, Any]]:
-    """Yield each operand with its user: an op, a terminator or an edge."""
-    for block in function.blocks:
-        for op in block.all_ops():
-            yield from ((v, op) for v in op.operands())
-        end = block.terminator
-        yield from ((getattr(end, name), end) for name in ("value", "cond") if hasattr(end, name))
-        yield from ((v, edge) for edge in edges(end) for v in edge.args)

@@ -1,48 +1,30 @@
 """Residuals for calls in place of an executable: without checks of leaves that are checked already, and without repeating side effects."""
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, Final
 
 from hovis.backend.assembler.assemble import assemble
 from hovis.backend.entry.alias_checks import stands_apart
-from hovis.backend.entry.prologue import leaves, parts_of
+from hovis.backend.entry.prologue import parts_of
 from hovis.base import deadline
 from hovis.base.deadline import OutOfTime
 from hovis.base.once import alone
-from hovis.errors import SpecError
 from hovis.front import tracing
 from hovis.front.callables import python_function
 from hovis.ir.model import callees
 from hovis.passes import pipeline
-from hovis_xla.abi.argument_plan import Taker, plan_of, taker
-from hovis_xla.abi.ordered_effects import with_log
-from hovis_xla.runtime.executable import Executable
-from hovis_xla.runtime.size_buckets import Sized
+from hovis_xla.abi.ordered_effects import Log, with_log
 
 #: Fraction of the time limit of a first call that is allowed in addition, where residual Python is made only when it is first needed.
 AFTERWARDS: Final = 0.5
 
 
-def taker_of(traced: tracing.Trace, checked: bool) -> Taker:
-    """Return the function that extracts the leaves from the unknown arguments of a trace."""
-    plans = plan_of(traced.signature)
-    if plans is not None:
-        return taker(plans, checked)
-
-    def take(*unknown: Any) -> tuple[Any, ...] | None:
-        try:
-            return tuple(leaves(traced.signature, unknown))
-        except SpecError:
-            return None
-
-    return take
-
-
-def replaying(traced: tracing.Trace, executable: Executable | Sized) -> Callable[..., Any]:
-    """Return the residual for calls that the executable has given up; it does not repeat side effects of the executable."""
-    other = tracing.Trace(traced.fn, traced.signature, callees(with_log(traced.function, executable.log)), traced.options)
+def replaying(traced: tracing.Trace, log: Log) -> Callable[..., Any]:
+    """Return the residual for calls that an executable has given up; it does not repeat the side effects that are in the log."""
+    other = tracing.Trace(traced.fn, traced.signature, callees(with_log(traced.function, log)), traced.options)
     other.static, other.guards = traced.static, traced.guards
-    return other.by_position()
+    return log.once(other.by_position())
 
 
 @alone
@@ -50,22 +32,16 @@ def without_checks(traced: tracing.Trace) -> Callable[..., Any] | None:
     """Return the residual as a function of its leaves, which its caller must check; None if the residual has to check more than that, or takes
     too long to make.
     """
-    try:
-        with deadline.within(AFTERWARDS / 2 * traced.options.limit(1)):
-            return _unchecked(traced)
-    except OutOfTime:
-        return None
-
-
-def _unchecked(traced: tracing.Trace) -> Callable[..., Any] | None:
-    function = pipeline.run(traced.function, traced.options.passes)
-    signature = traced.signature
-    order = {id(p): k for k, p in enumerate(signature.kept)}
-    params = function.blocks[0].params
-    if traced.fallback or function.is_generator or [order.get(id(p)) for p in params] != [*range(len(order))]:
-        return None
-    if any(True for _ in stands_apart(parts_of(signature), function, traced.static)):
-        return None
-    names = [f"leaf_{k}" for k in range(len(params))]
-    target = python_function(traced.fn)[0]
-    return assemble(function, target.__globals__ if target is not None else {}, parameters=names, lasting=frozenset(names))
+    with contextlib.suppress(OutOfTime), deadline.within(AFTERWARDS / 2 * traced.options.limit(1)):
+        function = pipeline.run(traced.function, traced.options.passes)
+        signature = traced.signature
+        order = {id(p): k for k, p in enumerate(signature.kept)}
+        params = function.blocks[0].params
+        if traced.fallback or function.is_generator or [order.get(id(p)) for p in params] != [*range(len(order))]:
+            return None
+        if any(True for _ in stands_apart(parts_of(signature), function, traced.static)):
+            return None
+        names = [f"leaf_{k}" for k in range(len(params))]
+        target = python_function(traced.fn)[0]
+        return assemble(function, target.__globals__ if target is not None else {}, parameters=names, lasting=frozenset(names))
+    return None

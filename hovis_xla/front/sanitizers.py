@@ -3,17 +3,16 @@
 It raises an exception whose traceback ends on the user's line.
 """
 
-import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 
+from hovis.backend.tracebacks import Untrim, outline
 from hovis.errors import HovisError
-from hovis.ir.model import Function, Location, Op
-from hovis.ir.operations import PACKAGE
+from hovis.ir.model import Location, Op
 from hovis.transforms.interpreter import Interpreter
-from hovis_xla.abi.bailout import GREATEST, LEAST
+from hovis_xla.emit.values import GREATEST, LEAST
 
 #: Functions whose results are uninitialized memory.
 _RAW: Final = (np.empty, np.empty_like, np.ndarray)
@@ -68,25 +67,5 @@ class Nans(Interpreter):
 
 def raise_at(location: Location | None, error: Exception) -> None:
     """Raise an error with a traceback as if the user's line at ``location`` had raised it."""
-    places = [at for at in location.chain() if not at.file.startswith(PACKAGE)] if location is not None else []
-    run: Callable[[], Any] | None = None
-    for place in places:
-        text, scope = ("raise error", {"error": error}) if run is None else ("run()", {"run": run})
-        code = compile("\n" * ((place.line or 1) - 1) + text, place.file, "exec")
-        run = types.FunctionType(code.replace(co_name=place.function.rpartition(".")[2], co_qualname=place.function), scope)
-    if run is None:
-        raise error
-    try:
-        run()
-    except type(error) as raised:
-        trace = raised.__traceback__
-        raised.place = trace.tb_next if trace is not None else None  # type: ignore[attr-defined]
-        raise
-
-
-def watched(interpreter: Interpreter, function: Function, leaves: Sequence[Any]) -> Any:
-    """Run a Function op by op; the traceback of an error that is found has only frames of user code."""
-    try:
-        return interpreter.evaluate(function, *leaves)
-    except (NanError, OverflowError) as error:
-        raise error.with_traceback(getattr(error, "place", error.__traceback__)) from None
+    Untrim(outline(location))(error)
+    raise error

@@ -16,16 +16,17 @@ from hovis.front import tracing
 from hovis.front.autotuner import GIVEN_UP, Contest
 from hovis.front.jit_cache.cache_keys import Key
 from hovis.front.jit_cache.variants import Variant as PythonVariant
+from hovis.ir.naming import is_name
+from hovis.lattice import Const
 from hovis.transforms.interpreter import Interpreter
-from hovis_xla.abi.argument_plan import Head, plan_of, quick_entry
+from hovis_xla.abi.argument_plan import Head, plan_of, quick_entry, taker
 from hovis_xla.abi.argument_specs import aliasing
 from hovis_xla.abi.call_entry import BAILED
 from hovis_xla.abi.errstate import is_watched
-from hovis_xla.abi.signature import Keyed
-from hovis_xla.emit.values import Late, NumberUnknown, ShapeUnknown
+from hovis_xla.abi.ordered_effects import Log
+from hovis_xla.emit.values import Late
 from hovis_xla.front.mutable_arguments import Adopting
-from hovis_xla.front.residuals import AFTERWARDS, replaying, taker_of, without_checks
-from hovis_xla.front.sanitizers import watched
+from hovis_xla.front.residuals import AFTERWARDS, replaying, without_checks
 from hovis_xla.jaxlib import adapter
 from hovis_xla.jaxlib.adapter import XlaError
 from hovis_xla.partition.decide import Decision, Parts, decide
@@ -49,13 +50,13 @@ class Variant(PythonVariant):
     """
 
     __slots__ = (
-        "_auto", "_heads", "_made", "_places", "acts", "adopting", "decision", "entry", "original", "parts", "replay", "settling", "shared", "sized",
+        "_auto", "_heads", "_made", "_places", "adopting", "decision", "entry", "log", "original", "parts", "replay", "settling", "shared", "sized",
         "watch", "xla",
     )  # fmt: skip
 
     def __init__(
         self, traced: tracing.Trace, original: Callable[..., Any], key: Key, args: tuple[Any, ...], kwargs: dict[str, Any],
-        exact: bool, target: str, sized: Sized | None = None,
+        exact: bool, target: str, sized: Sized | None = None, watch: Interpreter | None = None,
     ) -> None:  # fmt: skip
         super().__init__(traced, original, key, len(args), tuple(kwargs))
         self.original = original
@@ -72,26 +73,23 @@ class Variant(PythonVariant):
         #: the entry of each way to do a call, and what all entries know about the arguments: their places and their heads
         self._made: dict[str, Callable[..., Any]] = {}
         self._places: list[int | str] = [*range(len(args)), *kwargs]
-        given = zip(self._places, (*args, *kwargs.values()), strict=True)
-        self._heads = [Head.of(value, None if place in (self.picks or ()) else Keyed(value)) for place, value in given]
+        given = enumerate(zip(self._places, (*args, *kwargs.values()), strict=True))
+        self._heads = [Head.of(f"a{k}", value, None if place in (self.picks or ()) else Const(value)) for k, (place, value) in given]
         self.told = _told(target)
         #: the program for mutable arguments, if XLA does the calls by one
         self.adopting: Adopting | None = None
         #: the interpreter that runs, op by op, calls that XLA does not do
-        self.watch: Interpreter | None = None
+        self.watch = None if traced.fallback else watch
         #: the variant for calls whose arguments share memory
         self.shared: Variant | None = None
         self.settling = 0
-        executable = self.xla
-        #: may a call that is given up have had visible side effects?
-        self.acts = isinstance(executable, Sized) or (executable is not None and does_something(executable))
+        #: the visible side effects of a call that was given up; None if the executable has none before its call is over
+        self.log = _log_of(self.xla)
         self._auto = target == "auto"
         self.contest = self._contest()
-
-    @property
-    def is_python(self) -> bool:
-        """Whether the variant does not use XLA, and never will."""
-        return self.xla is None and self.parts is None
+        if self.watch is not None and self.xla is None:
+            self.told = "It is interpreted operation by operation."
+            self.entry = never
 
     def initial(self) -> Callable[..., Any]:
         """Return a function that makes the residual when it is first called, because an executable may never need it."""
@@ -125,9 +123,13 @@ class Variant(PythonVariant):
         self.told = f"{executable.name} runs as residual Python: about {low.work.python:.1f} µs of work, and a call of XLA costs {executable.overhead:.0f} µs."
         return Contest(["residual", "plain"], grows=not all(head.is_simple for head in self._heads))
 
+    def _leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
+        """Return the leaves of the unknown arguments; None if the original does the calls."""
+        return taker(plan_of(self.trace.signature))(*self.picked(args, kwargs)) if self.picks is not None else None
+
     def serves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether this variant for all sizes has a plan worth using for the sizes of these arguments."""
-        values = taker_of(self.trace, checked=False)(*self.picked(args, kwargs)) if self.picks is not None else None
+        values = self._leaves(args, kwargs)
         if values is None or self.sized is None:
             return False
         plan, _ = self.sized.plan(values)
@@ -140,8 +142,7 @@ class Variant(PythonVariant):
         executable = self.decision.executable
         if not self._auto or self.xla is None or executable is None or not executable.lowered.written:
             return None
-        leaves = taker_of(self.trace, checked=False)(*self.picked(args, kwargs)) or ()
-        arrays = [leaf for leaf in leaves if type(leaf) is np.ndarray]
+        arrays = [leaf for leaf in self._leaves(args, kwargs) or () if type(leaf) is np.ndarray]
         if not any(np.may_share_memory(a, b) for a, b in itertools.combinations(arrays, 2)):
             return None
         if self.shared is None:
@@ -149,28 +150,19 @@ class Variant(PythonVariant):
             self.shared.contest = Contest(["residual", "plain"], grows=False)
         return self.shared
 
-    def watch_by(self, interpreter: Interpreter | None) -> None:
-        """Have calls that XLA does not do run op by op in ``interpreter``."""
-        if interpreter is not None and not self.trace.fallback:
-            self.watch = interpreter
-            if self.xla is None:
-                self.told = "It is interpreted operation by operation."
-                self.entry = never
-
     def adopt(self, adopting: Adopting) -> None:
         """Have XLA do the calls by a program that takes objects apart and returns their changes."""
         self.adopting = adopting
         self.decision = Decision(adopting.executable)
         self.xla = adopting.executable
-        self.acts = does_something(adopting.executable)
+        self.log = _log_of(adopting.executable)
         self.told = ""
         self.contest = self._contest()
 
     def _python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        leaves = taker_of(self.trace, checked=False)(*self.picked(args, kwargs)) if self.watch is not None else None
-        if self.watch is None or leaves is None:
-            return super().run(args, kwargs)
-        return watched(self.watch, self.trace.function, leaves)
+        if self.watch is not None and (leaves := self._leaves(args, kwargs)) is not None:
+            return self.watch.evaluate(self.trace.function, *leaves)
+        return super().run(args, kwargs)
 
     def cut_up(self, exact: bool) -> None:
         """Have XLA run the numeric pieces of a function that it cannot run as a whole."""
@@ -212,7 +204,7 @@ class Variant(PythonVariant):
             return BAILED
         contest.note(way, time.perf_counter() - start)
         if contest.winner is not None:
-            self._settled()
+            self._enter_by_winner()
         return found
 
     def _first_entry(self, *values: Any) -> Any:
@@ -224,12 +216,15 @@ class Variant(PythonVariant):
             if xla.in_a_hurry:
                 with contextlib.suppress(XlaError):  # it is raised again, and handled, below
                     return self._make_entry("first")(*values)
-        self._enter_by(self.contest.winner)
+        self._enter_by_winner()
         return self.entry(*values)
 
-    def _enter_by(self, way: str | None) -> None:
-        """Have later calls done in this way; None: it is not decided yet."""
-        contest = self.contest
+    def _enter_by_winner(self) -> None:
+        """Have later calls done in the way that has won the contest, or in all ways in turn if it is held."""
+        contest, way = self.contest, self.contest.winner
+        if contest.first == "xla" and contest.scales:
+            name = getattr(self.trace.fn, "__name__", None) or self.trace.function.name
+            self.told = "" if way in ("xla", None) else f"{name} runs as {WAYS[way]}, which is quicker: {contest}."
         if way is None:
             self.entry = self._trying
             return
@@ -242,15 +237,8 @@ class Variant(PythonVariant):
             self.contest.note(self.contest.winner or "", seconds)
         else:
             self.contest.reopen()
-        self._held_again()
+        self._enter_by_winner()
         return None if values is None else self.entry(*values)
-
-    def _held_again(self) -> None:
-        """Set the entry again, because the contest may have been reopened."""
-        way = self.contest.winner
-        self._enter_by(way)
-        if way is None and self.contest.first == "xla":
-            self.told = ""
 
     def _entry(self, way: str) -> Callable[..., Any]:
         """Return the entry of a way; XLA's program is compiled now."""
@@ -271,47 +259,32 @@ class Variant(PythonVariant):
         tests = [f"not {-limit} <= a{k} <= {limit}" for k, limit in self.contest.largest.items()] if way == self.contest.winner else []
         if self.picks is None or way == "plain":
             # the original function is called: shallow tests of the arguments are enough
-            tests += ["not holds()"] if self.picks is None else [test for k, head in enumerate(heads) for test in head.shallow(f"a{k}")]
-            return quick_entry([["leaf", None, head.cls] for head in heads], tests, scope, None, (self.original, list(enumerate(places))), watch=watch)
-        plans = plan_of(self.trace.signature)
-        if plans is None:
-            return never
-        chosen = [places.index(pick) for pick in self.picks]
-        given: dict[int, Any] = dict(zip(chosen, plans, strict=False))
-        whole = [given.get(k) or ["value", head.known] for k, head in enumerate(heads)]
+            tests += ["not holds()"] if self.picks is None else [test for head in heads for test in head.larger]
+            names = [f"a{k}" if isinstance(at, int) else f"{at}=a{k}" if is_name(at) else f"**{{{at!r}: a{k}}}" for k, at in enumerate(places)]
+            return quick_entry([["leaf", None, head.cls] for head in heads], tests, scope, self.original, names, watch=watch)
         if way in ("xla", "first") and self.adopting is not None:
-            return self.adopting.entry([*tests, "not holds()", "is_watched()"], scope, len(heads), watch, way == "first")
+            return self.adopting.entry([*tests, "not holds()", "is_watched()"], scope, watch, way == "first")
+        chosen = [places.index(pick) for pick in self.picks]
+        given: dict[int, Any] = dict(zip(chosen, plan_of(self.trace.signature), strict=False))
+        whole = [given.get(k) or ["value", head.known] for k, head in enumerate(heads)]
         tests = ["not holds()", *self._aliasing_tests(), *tests]
         xla = self.xla
         if way in ("xla", "first") and xla is not None:
             enter = xla.first if way == "first" and isinstance(xla, Executable) else xla.enter
-            return quick_entry(whole, [*tests, "is_watched()"], scope, enter, (self.call, []), watch=watch)
+            return quick_entry(whole, [*tests, "is_watched()"], scope, enter, watch=watch)
         if not way:
-            return quick_entry(whole, tests, scope, None, (bool, []), trusting=True)
-        python = self.in_pieces if self.parts is not None else self.residual()
+            return quick_entry(whole, tests, scope, bool, [])
         bare = without_checks(self.trace) if self.parts is None else None
-        return quick_entry(whole, tests, scope, bare, (python, [(k, None) for k in chosen]), trusting=True, watch=watch)
+        if bare is not None:
+            return quick_entry(whole, tests, scope, bare, trusting=True, watch=watch)
+        python = self.in_pieces if self.parts is not None else self.residual()
+        return quick_entry(whole, tests, scope, python, [f"a{k}" for k in chosen], watch=watch)
 
     def _aliasing_tests(self) -> list[str]:
         mutable = [f"a{k}" for k, head in enumerate(self._heads) if head.mutable]
         if self.key[0] != () or len(mutable) > 3:
             return [f"aliasing([{', '.join(mutable)}]) != pattern"]
         return [f"{a} is {b}" for a, b in itertools.combinations(mutable, 2)]
-
-    @property
-    def shape_unknown(self) -> bool:
-        """Whether it would be an executable if its integer arguments were known."""
-        return isinstance(self.decision.reason, ShapeUnknown)
-
-    @property
-    def number_unknown(self) -> bool:
-        """Whether it might be an executable if its integer arguments were known."""
-        return isinstance(self.decision.reason, NumberUnknown)
-
-    @property
-    def settled(self) -> bool:
-        """Whether calls may go directly to the entry."""
-        return not self.contest.given_up
 
     # --------------------------------------------------------------------------------------------- running
 
@@ -322,14 +295,6 @@ class Variant(PythonVariant):
         self.contest.got_through()
         return found
 
-    def _settled(self) -> None:
-        """Install the entry of the way that has won the contest."""
-        contest, way = self.contest, self.contest.winner
-        if way is not None and contest.first == "xla" and contest.scales:
-            name = getattr(self.trace.fn, "__name__", None) or self.trace.function.name
-            self.told = "" if way == "xla" else f"{name} runs as {WAYS[way]}, which is quicker: {contest}."
-        self._enter_by(way)
-
     def give_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Do in Python a call that the entry did not do; after a few in a row, all calls are done in Python."""
         contest = self.contest
@@ -338,10 +303,10 @@ class Variant(PythonVariant):
             values = (*args, *kwargs.values())
             found = self._entry(contest.first)(*values)
             if found is not BAILED:
-                self._heads = [Head.of(value, head.known) for value, head in zip(values, self._heads, strict=True)]
+                self._heads = [Head.of(f"a{k}", value, head.known) for k, (value, head) in enumerate(zip(values, self._heads, strict=True))]
                 self._made.pop("plain", None)
                 contest.reopen()
-                self._held_again()
+                self._enter_by_winner()
                 return found
         elif self.xla is not None and not is_watched():
             contest.gave_up()
@@ -349,33 +314,21 @@ class Variant(PythonVariant):
                 self._out()
         if self.parts is not None and self.parts.stale:
             self.cut_up(self.parts.exact)
-        again = self._again()
-        return self._python(args, kwargs) if again is None else again(*self.picked(args, kwargs))
+        if self.log is None or not self.log.done:
+            return self._python(args, kwargs)
+        if self.replay is None:
+            self.replay = replaying(self.trace, self.log)
+        return self.replay(*self.picked(args, kwargs))
 
     def _out(self) -> None:
         """Drop the executable, because XLA has given up too often."""
         if self.contest.winner is not None:
-            self._settled()
+            self._enter_by_winner()
         self.xla = None
         self.told = f"{self.sized or self.decision} It gave up {GIVEN_UP} times in a row (an exception or an int past 64 bits): Python does its calls now."
         self.contest.got_through()
         if self.watch is not None:
             self.entry = never
-
-    def _again(self) -> Callable[..., Any] | None:
-        """Return the residual for a call that was given up after it had side effects, which must not be repeated; None if it had none."""
-        executable = self.sized or self.decision.executable
-        if executable is None or not self.has_acted:
-            return None
-        if self.replay is None:
-            self.replay = replaying(self.trace, executable)
-        return executable.log.once(self.replay)
-
-    @property
-    def has_acted(self) -> bool:
-        """Whether a call that was given up has had visible side effects."""
-        executable = self.sized or self.decision.executable
-        return executable is not None and bool(executable.log.done)
 
     def explain(self) -> str:
         text = self.told or str(self.sized or self.decision)
@@ -398,6 +351,8 @@ def _told(target: str) -> str:
     return "It runs as residual Python, because its target is 'python'." if target == "python" else ""
 
 
-def does_something(executable: Executable) -> bool:
-    """May the executable have visible side effects before its call is over?"""
-    return executable.lowered.record is not None or executable.lowered.texts
+def _log_of(executable: Executable | Sized | None) -> Log | None:
+    """Return the log of an executable that may have visible side effects before its call is over; None for others."""
+    if isinstance(executable, Executable) and executable.lowered.record is None and not executable.lowered.texts:
+        return None
+    return executable.log if executable is not None else None

@@ -54,8 +54,7 @@ class Effects(Operands):
         num = num_of_type(op.type) if wanted else None
         if wanted and (num is None or num.kind == ARRAY):
             raise NotLowerable(f"the result of {name_of(callee)} is used, but is not known to be a number")
-        act = Act(callee, trees, list(kwargs), [v.num for v in leaves], num, op.location)
-        act.record, act.failures = self.record, self.failures
+        act = Act(callee, trees, list(kwargs), [v.num for v in leaves], self.failures, self.record, num, op.location)
         (found,) = self.in_turn([tensor(v) for v in leaves], act, [num] if num is not None else []) or (None,)
         return Known(None) if found is None or num is None else Val(num, found.ir)
 

@@ -5,9 +5,10 @@ from typing import Any
 
 from hovis.ir.model import Block, Function, Return
 from hovis.ir.model import Location as Site
+from hovis.lattice import Const
 from hovis.lattice.inspection import is_a
 from hovis_xla.abi.ordered_effects import safely
-from hovis_xla.abi.signature import Keyed, Template
+from hovis_xla.abi.signature import Template
 from hovis_xla.analysis.growable_lists import AsTuple, Listing
 from hovis_xla.emit.block_slots import TAG, as_val, num_of, tensor
 from hovis_xla.emit.builder import T
@@ -85,7 +86,7 @@ class Results(Calls):
                 raise NotLowerable("a string made from an argument that the function changes", location)
             number = built.setdefault(operand.op or operand, len(built))
             parts = tuple(self._tree(p, leaves, built, location) for p in operand.parts)
-            return "build", Keyed(self._builder(operand.callee, location)), parts, number
+            return "build", Const(self._builder(operand.callee, location)), parts, number
         if isinstance(operand, Known) and is_a(operand.value, Handle):
             return "argument", operand.value.argument
         if isinstance(operand, Known) and not is_a(operand.value, Raised):
@@ -93,7 +94,7 @@ class Results(Calls):
             if num is not None and num.kind != ARRAY:
                 leaves.append(as_val(operand, num))
                 return "leaf", len(leaves) - 1
-            return "known", Keyed(operand.value)
+            return "known", Const(operand.value)
         if isinstance(operand, Ragged):
             return self._cut(operand, leaves, built, location)
         raise NotLowerable("a method of an array, or an exception, is returned", location)

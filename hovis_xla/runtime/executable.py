@@ -14,13 +14,12 @@ from hovis.base.once import COMPILER, alone, lazy, lock
 from hovis.front.autotuner import Contest
 from hovis.ir.model import Function
 from hovis_xla.abi import scalar_packing
-from hovis_xla.abi.bailout import GREATEST, LEAST
-from hovis_xla.abi.call_entry import BAILED, Growth, entrance
+from hovis_xla.abi.call_entry import BAILED, Entrance, Growth
 from hovis_xla.abi.ordered_effects import Log, guarded
 from hovis_xla.abi.run_record import Record
 from hovis_xla.abi.signature import Lowered
 from hovis_xla.choice import cost_model
-from hovis_xla.emit.values import ARRAY, INT, PYTHON, Known, Late, NotLowerable, Num, num_of_type
+from hovis_xla.emit.values import ARRAY, GREATEST, INT, LEAST, PYTHON, Known, Late, NotLowerable, Num, num_of_type
 from hovis_xla.hlo.chain_splitting import split_chains
 from hovis_xla.hlo.dot_layout import assign_dot_layouts
 from hovis_xla.hlo.licm import hoist_invariants
@@ -278,7 +277,7 @@ class Executable:
         return self.enter(*leaves) if found is BAILED and low.bounded else found
 
     def _entrance(self, low: Lowered, program: Program) -> Callable[..., Any]:
-        enter = entrance(self.types, low, program, lambda *leaves: self._for_larger(*leaves), self._growth())
+        enter = Entrance(self.types, low, program, lambda *leaves: self._for_larger(*leaves), self._growth()).entry()
         if low.record is None and not low.texts:
             return enter
         return guarded(enter, low.record if low.record is not None else Record(), self.log)

@@ -20,10 +20,11 @@ import numpy as np
 from hovis.base.once import once
 from hovis.errors import HovisError
 from hovis.ir import operations
+from hovis.lattice import Const
 from hovis_xla.abi import scalar_packing
 from hovis_xla.abi.host_callbacks import HostCall
 from hovis_xla.abi.ordered_effects import Act
-from hovis_xla.abi.signature import Keyed, Lowered, Template
+from hovis_xla.abi.signature import Lowered, Template
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.locations import Location, Place
 from hovis_xla.emit.values import ARRAY, EITHER, PYTHON, SCALAR, Known, Num, Owned
@@ -32,7 +33,7 @@ from hovis_xla.jaxlib import adapter, compilation
 from hovis_xla.jaxlib.disk_cache import circumstances
 from hovis_xla.runtime.executable import Executable
 
-MAGIC: Final = b"hovis_xla 4\n"
+MAGIC: Final = b"hovis_xla 5\n"
 _DIGEST: Final = hashlib.sha256().digest_size
 #: Bytes of the length of a file's header.
 _LENGTH: Final = 8
@@ -43,6 +44,8 @@ _NUMBERS: Final = (PYTHON, SCALAR, ARRAY, EITHER)
 _BUILDERS: Final[dict[str, Callable[..., object]]] = {
     f.__name__: f for f in (operations.make_tuple, operations.make_list, operations.make_dict, operations.make_set, slice)
 }
+#: The containers that a stored executable may take.
+_CONTAINERS: Final[dict[str, type]] = {"list": list, "tuple": tuple, "dict": dict}
 
 
 class StorageError(HovisError, ValueError):
@@ -143,9 +146,9 @@ def _tree(tree: Any) -> Any:
 
 def _tree_of(form: Any) -> Any:
     if form[0] == "known":
-        return "known", Keyed(decode(form[1]))
+        return "known", Const(decode(form[1]))
     if form[0] == "build":
-        return "build", Keyed(_BUILDERS[form[1]]), tuple(_tree_of(p) for p in form[2]), form[3]
+        return "build", Const(_BUILDERS[form[1]]), tuple(_tree_of(p) for p in form[2]), form[3]
     if form[0] == "oneof":
         return "oneof", form[1], tuple(map(_tree_of, form[2]))
     return tuple(form)
@@ -205,25 +208,21 @@ def _plan(plan: Any) -> Any:
     match plan:
         case ["value", known]:
             return ["value", encode(known.value)]
-        case ["leaf", place, wanted]:
-            return ["leaf", place, _num(wanted) if isinstance(wanted, Num) else None]
-        case ["dict", keys, parts]:
-            return ["dict", [encode(k) for k in keys], [_plan(p) for p in parts]]
-        case [("list" | "tuple") as kind, parts]:
-            return [kind, [_plan(p) for p in parts]]
-    raise StorageError("the executable can't be stored: an argument is an instance of a class")
+        case ["leaf", place, test] if not isinstance(test, frozenset):
+            return ["leaf", place, _num(test) if isinstance(test, Num) else None]
+        case ["container", cls, keys, parts] if cls in _CONTAINERS.values():
+            return ["container", cls.__name__, [encode(k) for k in keys], [_plan(p) for p in parts]]
+    raise StorageError("the executable can't be stored: an argument is an instance of a class, or one of several values")
 
 
 def _plan_of(form: Any) -> Any:
     match form:
         case ["value", known]:
-            return ["value", Keyed(decode(known))]
-        case ["leaf", (int() | None) as place, wanted]:
-            return ["leaf", place, None if wanted is None else _num_of(wanted)]
-        case ["dict", keys, parts]:
-            return ["dict", [decode(k) for k in keys], [_plan_of(p) for p in parts]]
-        case [("list" | "tuple") as kind, parts]:
-            return [kind, [_plan_of(p) for p in parts]]
+            return ["value", Const(decode(known))]
+        case ["leaf", (int() | None) as place, test]:
+            return ["leaf", place, None if test is None else _num_of(test)]
+        case ["container", kind, keys, parts]:
+            return ["container", _CONTAINERS[kind], [decode(k) for k in keys], [_plan_of(p) for p in parts]]
     raise StorageError("this executable is damaged: its header is not valid")
 
 
@@ -252,9 +251,7 @@ def _host_call(made: HostCall) -> Any:
 
 def _host_call_of(form: Any, failures: list[BaseException]) -> HostCall:
     args, nums, results = tuple(map(_place_of, form["args"])), list(map(_num_of, form["nums"])), list(map(_num_of, form["results"]))
-    made = HostCall(_functions()[form["fn"]], args, form["names"], nums, _place_of(form["tree"]), results)
-    made.failures = failures
-    return made
+    return HostCall(_functions()[form["fn"]], args, form["names"], nums, failures, _place_of(form["tree"]), results)
 
 
 #: Constructors of the arguments and the result of a call on the host, by name.
@@ -287,9 +284,7 @@ def _printer(act: Any) -> Any:
 
 def _printer_of(form: Any, failures: list[BaseException]) -> Act:
     args, names, nums = form
-    made = Act(builtins.print, list(map(_place_of, args)), names, list(map(_num_of, nums)))
-    made.failures = failures
-    return made
+    return Act(builtins.print, list(map(_place_of, args)), names, list(map(_num_of, nums)), failures, [])
 
 
 # ------------------------------------------------------------------------------------------------- whole executables

@@ -4,7 +4,7 @@ The intervals come from constants, from dtypes, from the comparisons that a path
 the bounds that its loop tests, and a value that a loop only adds to grows no faster than the loop can run.  Facts that are proven here need no
 check at run time: that a sum fits in 64 bits, that an index is in range, that a remainder has the sign of its divisor.
 
-If the result of an operation does not fit in 64 bits, the program gives up (``bailout``); after the operation, the result *is* within 64 bits.
+If the result of an operation does not fit in 64 bits, the program gives up (``call_entry``); after the operation, the result *is* within 64 bits.
 """
 
 import bisect

@@ -17,8 +17,8 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.ir import operations
+from hovis.lattice import Const
 from hovis.lattice.inspection import is_a
-from hovis_xla.abi.signature import Keyed
 from hovis_xla.emit import builder
 from hovis_xla.emit.block_slots import as_val, block_of, describe, is_within, join_nums, same_slot, tensor, unify
 from hovis_xla.emit.builder import T
@@ -63,7 +63,7 @@ _PLAIN: Final = frozenset({operations.make_tuple, slice})
 class Same:
     """A known object."""
 
-    constant: Keyed
+    constant: Const
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def kind_of(slot: Slot, what: str) -> Kind:
         return slot.num
     if isinstance(slot, Known):
         num = None if is_a(slot.value, np.ndarray) else num_of_value(slot.value)
-        return num or Same(Keyed(slot.value))
+        return num or Same(Const(slot.value))
     if isinstance(slot, Struct):
         return Parts(slot.callee, tuple(kind_of(p, what) for p in slot.parts), None if _is_plain(slot.callee) else slot.op or slot)
     if isinstance(slot, OneOf):

@@ -216,11 +216,11 @@ def test_values_keep_type_and_bits(value):
 
 
 def test_plans():
-    take = taker([["list", [["leaf", 1, None], ["dict", ["a", "b"], [["leaf", 0, None], ["leaf", None, None]]]]], ["leaf", 2, None]], checked=True)
+    take = taker([["container", list, [], [["leaf", 1, None], ["container", dict, ["a", "b"], [["leaf", 0, None], ["leaf", None, None]]]]], ["leaf", 2, None]])
     assert take([1, {"a": 2, "b": 3}], 4) == (2, 1, 4)
     for bad in ([1], (1, {"a": 2, "b": 3}), [1, {"b": 2, "a": 3}], [1, {"a": 2}], [1, {"a": 2, "b": 3, "c": 4}]):
         assert take(bad, 4) is None
-    empty = taker([["tuple", []], ["leaf", 0, None]], checked=True)
+    empty = taker([["container", tuple, [], []], ["leaf", 0, None]])
     assert empty((), 1) == (1,)
     assert empty((1,), 1) is None
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import hovis_xla
+from hovis.front.autotuner import GIVEN_UP
 from hovis_xla.prepare.pad_function import bucket
 from tests.xla.harness.checking import same
 
@@ -246,3 +247,24 @@ def test_buckets():
         assert low <= n <= high
         assert bucket(low) == bucket(high) == (low, high)
         assert high <= max(16, 2 * n)
+
+
+def halves_or_raises(x):
+    out = np.zeros(len(x), x.dtype)
+    for k in range(len(x)):
+        if x[k] < 0:
+            raise ValueError("negative")
+        out[k] = x[k] / 2 if x.dtype.kind == "f" else x[k] * 3
+    return out
+
+
+def test_other_dtypes_after_python_has_taken_over():
+    fast = hovis_xla.jit(halves_or_raises, target="xla")
+    for size in (1000, 1300, 1700):
+        fast(np.ones(size))
+    for size in range(1500, 1500 + GIVEN_UP):
+        with pytest.raises(ValueError, match="negative"):
+            fast(-np.ones(size))
+    assert "Python does its calls now" in fast.explain()
+    for dtype in ("f8", "i8", "f4"):
+        assert same(fast(np.ones(1600, dtype)), halves_or_raises(np.ones(1600, dtype)))
