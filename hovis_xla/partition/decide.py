@@ -123,15 +123,13 @@ class Parts:
         return made
 
     def _piece(self, start: Op | None, heads: list[Any], outlined: Outlined) -> Piece:
-        piece = Piece(outlined, self.exact, self.ordered, lambda _, reason: self._blame(reason, start, heads))
+        piece = Piece(outlined, self.exact, self.ordered, lambda reason: self._blame(reason, start, heads))
         types = [num_of_type(p.type, p.dims) for p in outlined.params]
         known = [t for t in types if t is not None]
         same = start, sum(len(b.ops) for b in outlined.function.blocks)
         if len(known) == len(types) and same not in self.prepared:
             self.prepared.add(same)
-            reason = piece.prepare(known)
-            if reason is not None:
-                self._blame(reason, start, heads)
+            piece.prepare(known)
         self.pieces.append(piece)
         return piece
 
@@ -156,7 +154,7 @@ class Parts:
     def __str__(self) -> str:
         lines = [f"{len(self.pieces)} numeric {'piece is' if len(self.pieces) == 1 else 'pieces are'} compiled by XLA; the rest is residual Python:"]
         for piece in self.pieces:
-            at = piece.outlined.location
+            at = piece.outlined.function.location
             where = f"{at.file}:{at.line}, in {at.function}" if at is not None else "?"
             lines.append(f"  from {where}: {piece.compiled} executables, called {piece.calls} times")
         lines += [f"  border: {reason}" for reason in self.borders]
