@@ -47,7 +47,7 @@ ROUNDS: Final = 60
 GROWING: Final = frozenset({*ADDS, *SUBTRACTS, operator.mul, operator.imul, operator.lshift, operator.ilshift, operator.neg, operator.pow, operator.ipow})
 
 #: Bounds that widening tries first: the limits of machine words of each size.
-_STOPS: Final = sorted({s for k in (0, 1, 8, 16, 31, 32, 47, 53, 62, 63) for s in (2**k - 1, -(2**k))})
+_STOPS: Final = sorted({s for k in (0, 1, 8, 16, 31, 32, 47, 53, 62, 63, 64) for s in (2**k - 1, -(2**k))})
 
 
 def limits(kind: AbstractValue) -> Interval | None:
@@ -367,11 +367,9 @@ def _widened(old: Interval, new: Interval, stops: Sequence[int]) -> Interval:
     """Return the next wider bounds to try for an interval that has grown."""
     low, high = new
     if low < old[0]:
-        k = bisect.bisect_right(stops, low) - 1
-        low = stops[k] if k >= 0 else INT64[0]
+        low = stops[bisect.bisect_right(stops, low) - 1]
     if high > old[1]:
-        k = bisect.bisect_left(stops, high)
-        high = stops[k] if k < len(stops) else INT64[1]
+        high = stops[bisect.bisect_left(stops, high)]
     return low, high
 
 
