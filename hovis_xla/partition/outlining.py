@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hovis.ir import operations
-from hovis.ir.analysis.control_flow import liveness, operands
+from hovis.ir.analysis.control_flow import operands, predecessors
 from hovis.ir.builder import BOOL, INT, go_by_number
 from hovis.ir.matching import same
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param, Return, Value, edges
@@ -66,8 +66,21 @@ class _Outline:
         #: the values that the piece makes; the parameters of its entry are made before it, unless the entry is the header of a loop
         params = [p for b in self.order if b is not entry or self.loops for p in b.params]
         self.made: dict[Value, None] = dict.fromkeys([*params, *(op for b in self.order for op in b.ops)])
-        self.live = {b: self.made.keys() & values for b, values in liveness(function).items() if b not in region}
+        self.live = self._live()
         self.exits = self._exits()
+
+    def _live(self) -> dict[Block, set[Value]]:
+        """Find the values that are made in the region and live at the start of each other block."""
+        live = {b: {v for v in operands(b) if isinstance(v, Op | Param) and v in self.made} for b in self.function.blocks if b not in self.region}
+        incoming = predecessors(self.function)
+        todo = [b for b in live if live[b]]
+        while todo:
+            block = todo.pop()
+            for before, _ in incoming[block]:
+                if before in live and not live[block] <= live[before]:
+                    live[before] |= live[block]
+                    todo.append(before)
+        return live
 
     def _exits(self) -> list[_Exit]:
         """Find the exits. The piece computes each of their parameters, unless its argument is made outside and the same on every edge."""
@@ -183,7 +196,8 @@ class _Outline:
         for block in self.function.blocks:
             names = landings.get(block) or own.get(block, {})
             for edge in edges(block.terminator):
-                edge.args = (*edge.args, *(names.get(v, v) for v in own.get(edge.block, ())))
+                if edge.block in own:
+                    edge.args = (*edge.args, *(names.get(v, v) for v in own[edge.block]))
 
 
 def split(block: Block, at: int, function: Function) -> Block:
