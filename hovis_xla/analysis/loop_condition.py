@@ -97,46 +97,45 @@ def staying(region: Region, block: Block) -> Iterator[Comparison]:
         yield from comparisons(end.cond, found[0] is end.true)
 
 
-def step_of(region: Region, counter: Param) -> int | None:
+def added(op: Op) -> tuple[Operand, int] | None:
+    """Return the first operand of an op and the integer constant that the op adds to it, or None if the op does anything else."""
+    sign = _SIGNS.get(op.callee) if type(op.callee) in _FUNCTIONS and len(op.args) == 2 else None
+    number = op.args[1] if sign else None
+    return (op.args[0], sign * number.value) if sign and isinstance(number, Const) and type(number.value) is int else None
+
+
+_FUNCTIONS: Final = (BuiltinFunctionType, FunctionType)
+_SIGNS: Final[dict[object, int]] = {**dict.fromkeys(ADDS, 1), **dict.fromkeys(SUBTRACTS, -1), before: -1}
+
+#: Finds the operand to which an op adds, and (the smallest of) what it adds, which is not zero.
+Summand = Callable[[Op], tuple[Operand, int] | None]
+
+
+def step_of(region: Region, counter: Param, summand: Summand = added) -> int | None:
     """Return the smallest step by which an iteration moves a header parameter; None if an iteration may leave it unchanged, or change it in
     another way.
     """
     head = region.heads[0]
     k = head.params.index(counter)
-    steps = [moved(e.args[k], counter, region) for b in region.blocks for e in successors(b) if e.block is head]
+    steps = [moved(e.args[k], counter, region, summand) for b in region.blocks for e in successors(b) if e.block is head]
     known = [step for step in steps if step]
     if not known or len(known) < len(steps) or min(known) < 0 < max(known):
         return None
     return min(known, key=abs)
 
 
-def moved(value: Operand, counter: Param, region: Region) -> int | None:
+def moved(value: Operand, counter: Param, region: Region, summand: Summand = added) -> int | None:
     """Return the sum of what has been added to the counter, with all summands of one sign; None if ``value`` is anything else."""
     total = 0
     while value is not counter:
         if isinstance(value, Op):
-            more = added(value)
-            if more is None or more * total < 0:
+            found = summand(value)
+            if found is None or found[1] * total < 0:
                 return None
-            total += more
-            value = value.args[0]
-        elif isinstance(value, Param):
-            home = next((b for b in region.blocks if value in b.params), None)
-            brought = {e.args[home.params.index(value)] for b in region.blocks for e in successors(b) if e.block is home} if home is not None else set()
-            if len(brought) != 1 or home in region.heads:
+            value, total = found[0], total + found[1]
+        else:
+            brought = region.brought.get(value, ()) if isinstance(value, Param) else ()
+            if len(brought) != 1:
                 return None
             (value,) = brought
-        else:
-            return None
     return total
-
-
-def added(op: Op) -> int | None:
-    """Return the integer constant that an op adds to its first operand, or None if the op does anything else."""
-    sign = _SIGNS.get(op.callee) if type(op.callee) in _FUNCTIONS and len(op.args) == 2 else None
-    number = op.args[1] if sign else None
-    return sign * number.value if sign and isinstance(number, Const) and type(number.value) is int else None
-
-
-_FUNCTIONS: Final = (BuiltinFunctionType, FunctionType)
-_SIGNS: Final[dict[object, int]] = {**dict.fromkeys(ADDS, 1), **dict.fromkeys(SUBTRACTS, -1), before: -1}

@@ -11,6 +11,7 @@ headers, the loops inside it are the strongly connected components, each again a
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from heapq import heappop, heappush
 
 from hovis.ir.analysis.strongly_connected import components
@@ -176,6 +177,15 @@ class Region:
     exits: list[Block] = field(default_factory=list)
     loops: "dict[Block, Region]" = field(default_factory=dict)
     acts: bool = False
+
+    @cached_property
+    def brought(self) -> dict[Param, set[Operand]]:
+        """For each parameter of a block that is no header, the arguments of the edges within the loop."""
+        found: dict[Param, set[Operand]] = {}
+        for edge in (e for b in self.blocks for e in successors(b) if e.block in self.blocks and e.block not in self.heads):
+            for param, arg in zip(edge.block.params, edge.args, strict=True):
+                found.setdefault(param, set()).add(arg)
+        return found
 
     def unit(self, block: Block) -> object:
         """Return the unit that is entered with ``block``: a whole loop, or the block itself."""

@@ -112,9 +112,9 @@ class _Ceilings:
         return self._of_op(value) if isinstance(value, Op) else self._of_param(value, home)
 
     def _of_op(self, op: Op) -> _Most:
-        more = added(op)
-        found = None if more is None else self.of(op.args[0])
-        if more is None or found is None:
+        base, more = added(op) or (None, 0)
+        found = self.of(base) if base is not None else None
+        if found is None:
             return None
         return Argument(found.number, found.above - more) if isinstance(found, Argument) else found + more
 

@@ -5,16 +5,17 @@ y depends as well; therefore x is copied first, through memory.  The parts of a 
 loop-carried value depends on the two, nothing is copied at all.
 """
 
+import itertools
 from typing import Final
 
 from hovis.ir.analysis.control_flow import predecessors
-from hovis.ir.model import Block, Edge, Function, Jump, Op, Operand, Param
+from hovis.ir.model import Block, Function, Jump, Op, Operand, Param
 from hovis.lattice import Const, Type
 from hovis.passes.rewriting import replace_in
 from hovis_xla.analysis.loop_forest import Region, is_test, successors
 from hovis_xla.loops import driver
 from hovis_xla.loops.driver import Sweep
-from hovis_xla.loops.unroll_counted import counts
+from hovis_xla.loops.unroll_counted import count_of
 
 #: In loops of more operations than this, the cost of a copy is negligible.
 MOST_OPS: Final = 40
@@ -31,57 +32,35 @@ def pair_floats(function: Function) -> Function:
 
 
 def _found(sweep: Sweep, region: Region) -> Pair | None:
-    if region.loops or len(region.heads) > 1 or region.heads[0] is sweep.function.blocks[0] or not is_test(region) or counts(region):
+    if not sweep.is_innermost(region) or not is_test(region) or count_of(region) or sum(len(b.ops) for b in region.blocks) > MOST_OPS:
         return None
-    back = _last(region)
-    return None if back is None else _made_of_each_other(region, back)
+    return _made_of_each_other(region)
 
 
-def _last(region: Region) -> Edge | None:
-    """Return the back edge, if the loop has only one path, which is short; otherwise None."""
-    if sum(len(b.ops) for b in region.blocks) > MOST_OPS:
-        return None
-    backs = [e for b in region.blocks - set(region.heads) for e in successors(b) if e.block in region.heads]
-    ways = [isinstance(b.terminator, Jump) for b in region.blocks if b not in region.heads]
-    return backs[0] if all(ways) and len(backs) == 1 else None
-
-
-def _made_of_each_other(region: Region, back: Edge) -> Pair | None:
+def _made_of_each_other(region: Region) -> Pair | None:
     """Return the indices of two float parameters of the header of which at least one depends on the other, and on which nothing else that is
-    loop-carried depends. None if there are none.
+    loop-carried depends. None if there are none, or if the loop has several paths.
     """
-    params = region.heads[0].params
-    ends = [_params_in(end, region) for end in back.args]
-    floats = [k for k, p in enumerate(params) if p.type == Type(float) and back.args[k] is not p]
-    for i in floats:
-        for j in floats:
-            if i < j and (params[i] in ends[j] or params[j] in ends[i]):
-                others = [end for k, end in enumerate(ends) if k not in (i, j)]
-                if not any(params[i] in end or params[j] in end for end in others):
-                    return i, j
+    head = block = region.heads[0]
+    #: for each value, the parameters of the header that it depends on
+    found: dict[Operand, set[Operand]] = {p: {p} for p in head.params}
+    while True:
+        for op in block.ops:
+            found[op] = set().union(*[found.get(a, ()) for a in op.operands()])
+        if block is not head and not isinstance(block.terminator, Jump):
+            return None
+        edge = next(e for e in successors(block) if e.block in region.blocks)
+        ends = [found.get(a, set()) for a in edge.args]
+        if edge.block is head:
+            break
+        found.update(zip(edge.block.params, ends, strict=True))
+        block = edge.block
+    floats = [k for k, p in enumerate(head.params) if p.type == Type(float) and edge.args[k] is not p]
+    for i, j in itertools.combinations(floats, 2):
+        x, y = head.params[i], head.params[j]
+        if (x in ends[j] or y in ends[i]) and not any(x in end or y in end for k, end in enumerate(ends) if k not in (i, j)):
+            return i, j
     return None
-
-
-def _params_in(value: Operand, region: Region) -> set[Param]:
-    """Return the block parameters in a loop that a value depends on."""
-    inside = {v for b in region.blocks for v in (*b.params, *b.all_ops())}
-    found: set[Param] = set()
-    seen: set[Operand] = set()
-    todo = [value]
-    while todo:
-        at = todo.pop()
-        if isinstance(at, Param | Op) and at in inside and at not in seen:
-            seen.add(at)
-            if isinstance(at, Param):
-                found.add(at)
-                todo += [e.args[k] for b in region.blocks if at in b.params and b not in region.heads for k in (b.params.index(at),) for e in _into(b, region)]
-            else:
-                todo += at.operands()
-    return found
-
-
-def _into(block: Block, region: Region) -> list[Edge]:
-    return [e for b in region.blocks for e in successors(b) if e.block is block]
 
 
 def _write(function: Function, region: Region, pair: Pair) -> None:

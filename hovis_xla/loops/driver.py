@@ -5,9 +5,9 @@ The facts about a function that the rewritings need (edges, uses of values) are 
 and in it, wait for the next sweep.  The number of sweeps therefore depends on how deep loops are nested, and not on how many there are.
 """
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property
 from typing import Final, NamedTuple, TypeVar
 
@@ -88,6 +88,10 @@ class Sweep:
             for dim in (dim for op in block.all_ops() for dim in op.dims or () if isinstance(dim, Op | Param)):
                 found.setdefault(dim, set()).add(block)
         return found
+
+    def is_innermost(self, region: Region) -> bool:
+        """Is the loop an innermost one with one header, which is not the entry of the function?"""
+        return not region.loops and len(region.heads) == 1 and region.heads[0] is not self.function.blocks[0]
 
     def around(self, blocks: set[Block]) -> list[Region]:
         """Return the loops that contain any of these blocks, outer loops first."""
@@ -201,39 +205,34 @@ def rewrite_planned(function: Function, plan: Callable[[Sweep, Region], P | None
     return made
 
 
-class _Kept(threading.local):
-    facts: dict[int, Sweep] | None = None
-
-
-_kept: Final = _Kept()
+_kept: Final[ContextVar[dict[Function, Sweep] | None]] = ContextVar("kept", default=None)
 
 
 @contextmanager
 def keeping() -> Iterator[None]:
     """Context in which all passes share the analyses of functions that no pass changes."""
-    outer, _kept.facts = _kept.facts, {}
+    token = _kept.set({})
     try:
         yield
     finally:
-        _kept.facts = outer
+        _kept.reset(token)
 
 
 def facts(function: Function) -> Sweep:
     """Return the analyses of a function that is left as it is."""
-    if _kept.facts is None:
+    kept = _kept.get()
+    if kept is None:
         return Sweep(function)
-    found = _kept.facts.get(id(function))
-    if found is None:
-        found = _kept.facts[id(function)] = Sweep(function)  # it holds the function, so that the id stays valid
-    return found
+    if function not in kept:
+        kept[function] = Sweep(function)
+    return kept[function]
 
 
-def sweep(function: Function, find: Find, back: int) -> bool:
-    """Rewrite loops, outer ones first, until there is nothing left to rewrite. Return whether any loop was rewritten.
+def sweep(function: Function, find: Find, back: int) -> None:
+    """Rewrite loops, outer ones first, until there is nothing left to rewrite.
 
     ``back``: ``find`` uses blocks from which a loop is reached in at most this many steps.
     """
-    changed = False
     while True:
         found = Sweep(function)
         _ = found.before  # computed now, before anything is rewritten
@@ -244,9 +243,8 @@ def sweep(function: Function, find: Find, back: int) -> bool:
                 rewriting[0]()
                 found.stale |= near | rewriting[1]
         if not found.stale:
-            return changed
+            return
         found.finish()
-        changed = True
 
 
 class LoopCopy(NamedTuple):
@@ -264,3 +262,9 @@ def copy_loop(body: Sequence[Block], head: Block) -> LoopCopy:
     made = copy_blocks(body, new)
     ends = [e for block in made.values() for e in successors(block) if e.block is made[head]]
     return LoopCopy(made[head], list(made.values()), ends, new)
+
+
+def lead(edges: Iterable[Edge], block: Block) -> None:
+    """Let edges lead to a block."""
+    for edge in edges:
+        edge.block = block

@@ -17,7 +17,7 @@ from hovis.ir.model import Block, Branch, Edge, Function, Op, Operand
 from hovis.lattice import Array, Type
 from hovis_xla.analysis.loop_condition import ways
 from hovis_xla.analysis.loop_forest import Region
-from hovis_xla.analysis.ranges.integer_ranges import Ranges, grows
+from hovis_xla.analysis.ranges.integer_ranges import grows
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.analysis.speculative_loads import is_read, read_if
 from hovis_xla.loops import driver
@@ -59,12 +59,7 @@ def _second(sweep: Sweep, region: Region, block: Block) -> Block | None:
     if not alike or sum(op in sweep.needed for op in second.ops) > TEST_OPS:
         return None
     left = [op for op in second.all_ops() if not is_harmless(op) and not is_read(op)]
-    fits = all(map(grows, left)) and (not left or _have_room(sweep.ranges, left, block))
-    return second if fits else None
-
-
-def _have_room(ranges: Ranges, ops: list[Op], block: Block) -> bool:
-    return all(ranges.has_room(op, block) for op in ops)
+    return second if all(map(grows, left)) and all(sweep.ranges.has_room(op, block) for op in left) else None
 
 
 def _is_scalar(region: Region) -> bool:
@@ -91,17 +86,17 @@ def _write(region: Region, block: Block, second: Block) -> None:
     assert isinstance(last, Branch)
     assert out is not None
     assert on is not None
-    goes_on = _goes_on(block, first, out[0])
+    goes_on = goes_on_if(block, first, out[0])
     for op in second.ops:
         if is_read(op):
             op.callee, op.args = read_if, (goes_on, *op.args)
     block.ops += second.ops
-    both = Op(operator.and_, (goes_on, _goes_on(block, last, on[0])), (), Type(bool), location=first.location)
+    both = Op(operator.and_, (goes_on, goes_on_if(block, last, on[0])), (), Type(bool), location=first.location)
     block.ops.append(both)
     block.terminator = Branch(both, on[1], out[0], first.location)
 
 
-def _goes_on(block: Block, end: Branch, out: Edge) -> Operand:
+def goes_on_if(block: Block, end: Branch, out: Edge) -> Operand:
     """Return the condition under which the loop continues, evaluated in ``block``."""
     if out is end.false:
         return end.cond

@@ -11,11 +11,12 @@ from typing import Any, Final
 from hovis.ir.model import Block, Branch, Edge, Function, Op, Raise
 from hovis.lattice import Const, Type
 from hovis_xla.analysis.loop_forest import Region, is_test
-from hovis_xla.analysis.ranges.integer_ranges import INT64, grows
+from hovis_xla.analysis.ranges.integer_ranges import INT64, growing
 from hovis_xla.analysis.ranges.intervals import Interval, within
 from hovis_xla.loops import driver
 from hovis_xla.loops.driver import Sweep
-from hovis_xla.loops.unroll_counted import counts
+from hovis_xla.loops.merge_exit_conditions import goes_on_if
+from hovis_xla.loops.unroll_counted import count_of
 
 #: Limits for loop-carried ints that are tried in turn. Smaller ones would make programs give up for ints that are common in Python code.
 MOST: Final = (2**61, 2**53)
@@ -40,17 +41,17 @@ def predicate_overflow(function: Function) -> Function:
 
 def _asked(sweep: Sweep, region: Region) -> list[Asked] | None:
     """Return the conditions that have to be tested; None if no test is needed, or if none would suffice."""
-    head, growing = region.heads[0], [op for b in region.blocks for op in b.all_ops() if grows(op)]
-    if region.loops or len(region.heads) > 1 or head is sweep.function.blocks[0] or not growing or not is_test(region) or counts(region):
+    head, ops = region.heads[0], growing(region.blocks)
+    if not ops or not sweep.is_innermost(region) or not is_test(region) or count_of(region):
         return None
     ranges = sweep.ranges
-    if all(map(ranges.has_room, growing)):
+    if all(map(ranges.has_room, ops)):
         return None
     wide = [k for k, p in enumerate(head.params) if p.type == Type(int) and not within(ranges.base.get(p, INT64), (-MOST[-1], MOST[-1]))]
     some = [[k] for k in wide] if len(wide) <= ALONE else []
     for places, most in ((places, most) for places in (*some, wide) for most in MOST):
         with ranges.supposing(region, {head.params[k]: (-most, most) for k in places}):
-            fits = all(map(ranges.has_room, growing))
+            fits = all(map(ranges.has_room, ops))
         if fits:
             return [(k, how, bound) for k in places for how, bound in _limits(ranges.base.get(head.params[k], INT64), most)]
     return None
@@ -85,12 +86,8 @@ def _write(function: Function, region: Region, asked: list[Asked]) -> None:
     head = region.heads[0]
     branch = head.terminator
     assert isinstance(branch, Branch)
-    stays = branch.true.block in region.blocks
-    out = branch.false if stays else branch.true
-    again, where = branch.cond, branch.location
-    if not stays:
-        again = Op(operator.not_, (again,), (), Type(bool), location=where)
-        head.ops.append(again)
+    stay, out = (branch.true, branch.false) if branch.true.block in region.blocks else (branch.false, branch.true)
+    again, where = goes_on_if(head, branch, out), branch.location
     small = again
     for place, how, bound in asked:
         fits = Op(how, (head.params[place], Const(bound)), (), Type(bool), location=where)
@@ -98,5 +95,5 @@ def _write(function: Function, region: Region, asked: list[Asked]) -> None:
         head.ops += [fits, small]
     failed = Block(terminator=Raise(Const(OverflowError()), location=where))
     left = Block(terminator=Branch(again, Edge(failed), Edge(out.block, out.args), where))
-    head.terminator = Branch(small, branch.true if stays else branch.false, Edge(left), where)
+    head.terminator = Branch(small, stay, Edge(left), where)
     function.blocks += [left, failed]

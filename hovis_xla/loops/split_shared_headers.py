@@ -11,7 +11,8 @@ something: they set a variable that the other back edges update to a value that 
 from collections.abc import Sequence
 from functools import partial
 
-from hovis.ir.model import Block, Edge, Function, Jump, Op, Operand, Param
+from hovis.ir.model import Block, Edge, Function, Jump, Op, Operand, Param, Value
+from hovis.passes.rewriting import replaced
 from hovis_xla.analysis.loop_forest import Region, successors
 from hovis_xla.loops import driver
 from hovis_xla.loops.driver import Rewriting, Sweep
@@ -28,17 +29,10 @@ def split_shared_headers(function: Function) -> Function:
 
 
 def _found(sweep: Sweep, region: Region) -> Rewriting | None:
-    parted = _outermost(region, sweep.function)
-    return None if parted is None else (partial(_split, sweep, *parted), set())
-
-
-def _outermost(region: Region, function: Function) -> tuple[Block, list[Back], list[Back]] | None:
-    if len(region.heads) > 1 or region.heads[0] is function.blocks[0]:
-        return None
     head = region.heads[0]
-    backs = [(b, e) for b in region.blocks for e in successors(b) if e.block is head]
-    if len(backs) < 2:
+    if len(region.heads) > 1 or head is sweep.function.blocks[0]:
         return None
+    backs = [(b, e) for b in region.blocks for e in successors(b) if e.block is head]
     tried: list[list[Back]] = []
     for k, param in enumerate(head.params):
         outer = [back for back in backs if back[1].args[k] is not param]
@@ -46,26 +40,21 @@ def _outermost(region: Region, function: Function) -> tuple[Block, list[Back], l
             tried.append(outer)
     for outer in sorted(tried, key=len):
         inner = [back for back in backs if back not in outer]
-        members = _members(region, head, inner)
+        members = _members(sweep, region, inner)
         if not any(b in members for b, _ in outer) and _starts_anew(head, inner, outer, members):
-            return head, inner, outer
+            return partial(_split, sweep, head, inner), set()
     return None
 
 
-def _members(region: Region, head: Block, backs: Sequence[Back]) -> set[Block]:
+def _members(sweep: Sweep, region: Region, backs: Sequence[Back]) -> set[Block]:
     """Return the blocks of the loop that has just the back edges ``backs``."""
-    before: dict[Block, list[Block]] = {b: [] for b in region.blocks}
-    for block in region.blocks:
-        for edge in successors(block):
-            if edge.block in before:
-                before[edge.block].append(block)
-    found = {head}
+    found = set(region.heads)
     todo = [b for b, _ in backs]
     while todo:
         block = todo.pop()
         if block not in found:
             found.add(block)
-            todo += before[block]
+            todo += [b for b, _ in sweep.before[block] if b in region.blocks]
     return found
 
 
@@ -83,18 +72,16 @@ def _starts_anew(head: Block, inner: Sequence[Back], outer: Sequence[Back], memb
     return False
 
 
-def _split(sweep: Sweep, head: Block, inner: Sequence[Back], outer: Sequence[Back]) -> None:
+def _split(sweep: Sweep, head: Block, inner: Sequence[Back]) -> None:
     """Put a header for the outer loop in front of the shared one."""
     mine = {id(e) for _, e in inner}
-    own = [Param(p.type, p.dims, p.name) for p in head.params]
-    front = Block(tuple(own))
+    renamed: dict[Value, Operand] = {p: Param(p.type, p.dims, p.name) for p in head.params}
+    front = Block(tuple(renamed.values()))  # type: ignore[arg-type]
     for _, edge in sweep.before[head]:
         if id(edge) not in mine:
             edge.block = front
     front.terminator = Jump(Edge(head, front.params))
     sweep.put_before(head, front)
-    renamed = dict(zip(head.params, own, strict=True))
-    for param in own:
-        if param.dims:
-            param.dims = tuple(renamed.get(d, d) if isinstance(d, Param) else d for d in param.dims)
+    for param in front.params:
+        param.dims = param.dims and replaced(param.dims, renamed)
     sweep.replaced.update((p, renamed[p]) for k, p in enumerate(head.params) if all(e.args[k] is p for _, e in inner))

@@ -12,7 +12,6 @@ loop does from one of its blocks on, it is replaced by a jump to that block, wit
 numbers in front have been folded while tracing; the walk folds them as well.
 """
 
-import operator
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
@@ -26,11 +25,11 @@ from hovis.lattice import Array, Const, Type, Union
 from hovis.passes import pipeline
 from hovis.passes.rewriting import replace_in, replaced
 from hovis.passes.scalar.instcombine import computed, is_computed
+from hovis_xla.analysis.loop_condition import ways
 from hovis_xla.analysis.loop_forest import Region, fits, successors
+from hovis_xla.analysis.ranges.intervals import COMPARISONS
 from hovis_xla.loops import driver
 from hovis_xla.loops.driver import Rewriting, Sweep
-
-_TESTS: Final = frozenset({operator.lt, operator.gt, operator.le, operator.ge, operator.ne, operator.eq})
 
 #: Maximum number of blocks that are compared for one pair of places.
 MOST_BLOCKS: Final = 40
@@ -44,7 +43,7 @@ _ALLOWED: Final = Effect.READS | Effect.RAISES
 _TIDY: Final = ("instcombine", "simplify_cfg", "trivial_phis", "dce")
 
 #: The values that stand for others, on one path through both pieces of code.
-Bound = dict[Operand, Operand]
+Bound = dict[Value, Operand]
 
 
 def unpeel(function: Function) -> Function:
@@ -79,11 +78,9 @@ def _loops(sweep: Sweep, region: Region) -> "Iterator[_Peeled]":
         return
     middle = _test_within(sweep, region)
     if middle is not None:
-        fronts = set(_ways(sweep, region))
-        for _ in range(BACK):  # the blocks of the branches in the half iteration, and the one where they diverge
-            fronts.update([b for block in fronts for b, _ in sweep.before[block]])
+        fronts = sweep.near(region, BACK + 1) - region.blocks  # the branches in the half iteration, and the block where they diverge
         place = _Place(sweep, region, middle, parted=True)
-        yield from (_Peeled(sweep, place, start) for start in sweep.listed(fronts - region.blocks))
+        yield from (_Peeled(sweep, place, start) for start in sweep.listed(fronts))
 
 
 def _ways(sweep: Sweep, region: Region) -> list[Block]:
@@ -107,16 +104,17 @@ def _test_within(sweep: Sweep, region: Region) -> Block | None:
     None.
     """
     tests = [b for b in region.blocks if any(e.block not in region.blocks for e in successors(b))]
-    branch = tests[0].terminator if len(tests) == 1 else None
-    if not isinstance(branch, Branch) or not isinstance(branch.cond, Op):
+    found = ways(tests[0], region) if len(tests) == 1 else None
+    if found is None:
         return None
-    test, stay = branch.cond, [e for e in (branch.true, branch.false) if e.block in region.blocks]
-    if len(stay) != 1 or tests[0] in region.loops or stay[0].block in region.heads or len(sweep.before[stay[0].block]) != 1 or stay[0].args:
+    block, (stay, _) = tests[0], found
+    if block in region.loops or stay.block in region.heads or len(sweep.before[stay.block]) != 1 or stay.args:
         return None
-    if test not in tests[0].ops or test.callee not in _TESTS or test.effect:
+    test = block.terminator.cond  # type: ignore[union-attr]
+    if not isinstance(test, Op) or test not in block.ops or test.callee not in COMPARISONS or test.effect:
         return None
-    elsewhere = [b for b in sweep.users([test]) if b is not tests[0] and any(test is v for v in operands(b))]
-    return None if elsewhere or any(test in op.operands() for op in tests[0].ops) else tests[0]
+    elsewhere = [b for b in sweep.users([test]) if b is not block and any(test is v for v in operands(b))]
+    return None if elsewhere or any(test in op.operands() for op in block.ops) else block
 
 
 class _Place:
@@ -191,9 +189,9 @@ class _Peeled(Match):
 
     def _computes(self) -> bool:
         """Are the values that were assumed to be known really known, and equal to what was expected?"""
-        known: dict[Operand, Operand] = {}
+        known: dict[Value, Operand] = {}
         for op, args in self.folded.items():
-            found = computed(op, [known.get(a, self._of(a)) for a in args])
+            found = computed(op, replaced(replaced(args, known), self.bound))
             if found is None or (op in self.bound and self.bound[op] != found):
                 return False
             known[op] = found
@@ -212,7 +210,7 @@ class _Peeled(Match):
         rest, begun, end = list(a.ops), not stays, a.terminator
         for _ in range(MOST_BLOCKS):
             for op in b.ops:
-                known = computed(op, [self._of(self._seen(x, loop)) for x in op.args])
+                known = computed(op, replaced(replaced(op.args, loop), self.bound))
                 if known is not None:
                     loop[op] = known
                     continue
@@ -233,7 +231,7 @@ class _Peeled(Match):
                 return _may_wait(rest, stays) and self._follow(end.edge, edge, front, loop)
             if edge.block not in self.region.blocks:
                 return False
-            loop.update(zip(edge.block.params, [self._seen(v, loop) for v in edge.args], strict=True))
+            loop.update(zip(edge.block.params, replaced(edge.args, loop), strict=True))
             b = edge.block
         return False
 
@@ -244,7 +242,7 @@ class _Peeled(Match):
         end = b.terminator
         if not isinstance(end, Branch):
             return end.edge if isinstance(end, Jump) else None
-        cond = self._of(self._seen(end.cond, loop))
+        (cond,) = replaced(replaced((end.cond,), loop), self.bound)
         if isinstance(cond, Op) and cond in self.folded:
             stay = [e for e in (end.true, end.false) if e.block in self.region.blocks]
             if len(stay) == 1:
@@ -255,19 +253,19 @@ class _Peeled(Match):
         return None
 
     def _ends(self, x: Terminator, y: Terminator, front: Bound, loop: Bound) -> bool:
-        if not isinstance(x, Branch) or not isinstance(y, Branch) or not self._is(front.get(x.cond, x.cond), y.cond, loop):
+        if not isinstance(x, Branch) or not isinstance(y, Branch) or not self.operands(replaced((x.cond,), front), replaced((y.cond,), loop)):
             return False
         ways = [(x.true, y.true), (x.false, y.false)]
         ways.sort(key=lambda way: way[0].block is not way[1].block)  # arguments for the same block bind values; compare them first
         return all(self._follow(p, q, dict(front), dict(loop)) for p, q in ways)
 
     def _follow(self, p: Edge, q: Edge, front: Bound, loop: Bound) -> bool:
-        args = [front.get(v, v) for v in p.args]
+        args, others = replaced(p.args, front), replaced(q.args, loop)
         if p.block is q.block:
-            return all(self._is(x, y, loop) for x, y in zip(args, q.args, strict=True))
+            return self.operands(args, others)
         if q.block not in self.region.blocks or q.block is self.target:
             return False
-        loop.update(zip(q.block.params, [self._seen(v, loop) for v in q.args], strict=True))
+        loop.update(zip(q.block.params, others, strict=True))
         if p.block in self.region.blocks or p.block in self.walked or len(self.sweep.before[p.block]) != 1:
             return False
         front.update(zip(p.block.params, args, strict=True))
@@ -278,7 +276,7 @@ class _Peeled(Match):
         if x.location != y.location or shape(x) != shape(y):
             return False
         bound = dict(self.bound)
-        if all(self._is(front.get(p, p), q, loop) for p, q in zip(x.operands(), y.operands(), strict=True)):
+        if self.operands(replaced(tuple(x.operands()), front), replaced(tuple(y.operands()), loop)):
             loop[y] = x
             return True
         self.bound = bound
@@ -286,21 +284,12 @@ class _Peeled(Match):
 
     def _fold(self, op: Op, loop: Bound) -> bool:
         """Assume that an op of the loop, which is missing in front, computes with numbers that are known there; return whether this is possible."""
-        args = tuple([self._seen(a, loop) for a in op.args])
+        args = replaced(op.args, loop)
         if not is_computed(op) or not all(isinstance(a, Const) or a in self.unbound for a in args) or self.folded.setdefault(op, args) != args:
             return False
         loop.pop(op, None)
         self.unbound.add(op)
         return True
-
-    def _seen(self, y: Operand, loop: Bound) -> Operand:
-        return y if isinstance(y, Const) else loop.get(y, y)
-
-    def _of(self, value: Operand) -> Operand:
-        return value if isinstance(value, Const) else self.bound.get(value, value)  # type: ignore[arg-type]
-
-    def _is(self, x: Operand, y: Operand, loop: Bound) -> bool:
-        return self.operand(x, self._seen(y, loop))
 
     # --------------------------------------------------------------------------------------------- writing
 

@@ -13,18 +13,16 @@ from typing import Any, Final, NamedTuple
 from hovis.ir.analysis.control_flow import predecessors
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param
 from hovis.lattice import Array, Const, Type
+from hovis.passes.scalar.instcombine import is_exact
 from hovis_xla.analysis.loop_condition import added, comparison
-from hovis_xla.analysis.loop_forest import Region, reachable, successors
+from hovis_xla.analysis.loop_forest import Region, is_test, reachable, successors
 from hovis_xla.analysis.ranges.intervals import ADDS, before
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.loops import driver
-from hovis_xla.loops.driver import Sweep, copy_loop
+from hovis_xla.loops.driver import Sweep, copy_loop, lead
 
 #: Unroll factors: the maximum number of ops in an iteration, and the factor.
 ROUNDS: Final = ((24, 8), (32, 4), (48, 2))
-
-#: Maximum unroll factor if the bound is read from an array, as for the rows of a sparse matrix: there may be only a few iterations.
-OF_DATA: Final = 4
 
 #: Effects of ops that are not duplicated.
 OUTSIDE: Final = Effect.IO | Effect.RANDOM | Effect.CLOCK | Effect.OPAQUE
@@ -54,65 +52,33 @@ def unroll_counted(function: Function) -> Function:
 
 def _plan(sweep: Sweep, region: Region) -> tuple[int, bool] | None:
     """Return the unroll factor, and whether these are all iterations; None if unrolling does not pay."""
-    head = region.heads[0]
-    if region.loops or len(region.heads) > 1 or head is sweep.function.blocks[0]:
-        return None
-    count = _count(region)
+    count = count_of(region) if sweep.is_innermost(region) else None
     ops = [op for b in region.blocks for op in b.all_ops() if op in sweep.needed]
-    times = _times(ops)
+    times = factor(ops, ROUNDS, lambda op: op.callee is operator.setitem or not op.effect & Effect.WRITES)
     if count is None or times == 1:
         return None
     known = _rounds(sweep, region, count)
     if known is not None and 1 < known <= SHORT and known * len(ops) <= SHORT_OPS:
         return known, True
     if known is None or known >= WORTH * times:
-        return min(times, OF_DATA) if _is_read(sweep, count.bound) else times, False
+        return times, False
     return None
 
 
-def _is_read(sweep: Sweep, bound: Operand) -> bool:
-    """Is the number read from an array, directly or by way of parameters?"""
-    seen: set[Operand] = set()
-    rest = [bound]
-    while rest:
-        value = rest.pop()
-        if value in seen or not isinstance(value, Param | Op):
-            continue
-        seen.add(value)
-        if isinstance(value, Op):
-            if value.callee is operator.getitem:
-                return True
-            rest += value.args if value.callee in (operator.index, int) else ()
-        else:
-            home = next((b for b in sweep.function.blocks if value in b.params), None)
-            rest += [e.args[home.params.index(value)] for _, e in sweep.before[home]] if home is not None else ()
-    return False
-
-
-def counts(region: Region) -> bool:
-    """Is the loop a counted loop that can be unrolled?"""
-    return _count(region) is not None
-
-
-def _times(ops: Sequence[Op]) -> int:
-    """Return the unroll factor that pays; 1 if an op has a visible side effect or works on arrays."""
-    if any(acts(op) or isinstance(op.callee, Function) or isinstance(op.type, Array) or not _is_plain(op) for op in ops):
+def factor(ops: Sequence[Op], factors: Sequence[tuple[int, int]], fits: Callable[[Op], bool]) -> int:
+    """Return the unroll factor that pays; 1 if an op has a visible side effect, works on arrays, or does not fit."""
+    if any(acts(op) or isinstance(op.callee, Function) or isinstance(op.type, Array) or op.effect & OUTSIDE or not fits(op) for op in ops):
         return 1
-    return next((times for most, times in ROUNDS if len(ops) <= most), 1)
+    return next((times for most, times in factors if len(ops) <= most), 1)
 
 
-def _is_plain(op: Op) -> bool:
-    """Does the op only read or store an array, or compute a result?"""
-    return not op.effect & OUTSIDE and (op.callee is operator.setitem or not op.effect & Effect.WRITES)
-
-
-def _count(region: Region) -> Count | None:
+def count_of(region: Region) -> Count | None:
+    """Return how a loop counts that can be unrolled; None for any other loop."""
     head = region.heads[0]
     branch = head.terminator
-    if not isinstance(branch, Branch) or branch.true.block not in region.blocks - {head} or branch.false.block in region.blocks:
+    if not isinstance(branch, Branch) or branch.true.block not in region.blocks - {head}:
         return None
-    rest = region.blocks - {head}
-    if any(not isinstance(b.terminator, Branch | Jump) or any(e.block not in region.blocks for e in successors(b)) for b in rest):
+    if not is_test(region) or not all(isinstance(b.terminator, Branch | Jump) for b in region.blocks):
         return None
     if any(op.effect & (OUTSIDE | Effect.WRITES) for op in head.ops) or any(isinstance(p.type, Array) for b in region.blocks for p in b.params):
         return None
@@ -122,23 +88,16 @@ def _count(region: Region) -> Count | None:
     place = head.params.index(test.value)
     inside = {v for b in region.blocks for v in (*b.params, *b.all_ops())}
     steps = {_step(e.args[place], head.params[place]) for b in region.blocks for e in successors(b) if e.block is head}
-    if test.bound in inside or len(steps) > 1 or head.params[place].type != Type(int) or _type(test.bound) is not int:
+    if test.bound in inside or len(steps) > 1 or head.params[place].type != Type(int) or not is_exact(test.bound, int):
         return None
     step = steps.pop()
     return None if step is None or (step > 0) is not test.is_upper else Count(place, step, test.bound, test.how)
 
 
-def _type(operand: Operand) -> type | None:
-    if isinstance(operand, Const):
-        return type(operand.value)
-    kind = getattr(operand, "type", None)
-    return kind.cls if isinstance(kind, Type) else None
-
-
 def _step(value: Operand, counter: Param) -> int | None:
     """Return the constant that is added to the counter; None if it is unknown or too large."""
-    step = added(value) if isinstance(value, Op) and value.callee in ADDS and value.args[0] is counter else None
-    return step if step is not None and 0 < abs(step) < 2**31 else None
+    made = added(value) if isinstance(value, Op) and value.callee in ADDS else None
+    return made[1] if made is not None and made[0] is counter and 0 < abs(made[1]) < 2**31 else None
 
 
 def _rounds(sweep: Sweep, region: Region, count: Count) -> int | None:
@@ -155,7 +114,7 @@ def _rounds(sweep: Sweep, region: Region, count: Count) -> int | None:
 
 def _unroll(function: Function, region: Region, plan: tuple[int, bool]) -> None:
     """Put an unrolled loop in front of a counted loop, or replace the loop by all of its iterations."""
-    (times, whole), head, count = plan, region.heads[0], _count(region)
+    (times, whole), head, count = plan, region.heads[0], count_of(region)
     entries = [e for b, e in predecessors(function)[head] if b not in region.blocks]
     body = [b for b in reachable(function) if b in region.blocks]
     copies = [copy_loop(body, head) for _ in range(times)]
@@ -166,17 +125,17 @@ def _unroll(function: Function, region: Region, plan: tuple[int, bool]) -> None:
     for copy in copies:
         copy.head.ops = [op for op in copy.head.ops if op is not copy.new[branch.cond]]
         copy.head.terminator = Jump(copy.head.terminator.true)  # type: ignore[union-attr]
-    _lead(entries, copies[0].head)
+    lead(entries, copies[0].head)
     for copy, then in itertools.pairwise(copies):
-        _lead(copy.ends, then.head)
+        lead(copy.ends, then.head)
     at = function.blocks.index(head)
     function.blocks[at:at] = [b for copy in copies for b in copy.blocks]
     if whole:  # all iterations, one after the other → the header, which only jumps on
-        _lead(copies[-1].ends, head)
+        lead(copies[-1].ends, head)
         head.terminator = Jump(branch.false, branch.location)
         function.blocks = [b for b in function.blocks if b not in region.blocks or b is head]
     else:
-        _lead(copies[-1].ends, copies[0].head)
+        lead(copies[-1].ends, copies[0].head)
         _ask(copies[0].head, head, count, times)
 
 
@@ -193,8 +152,3 @@ def _ask(front: Block, head: Block, count: Count, times: int) -> None:
     test = Op(count.test, (front.params[count.place], bound), (), Type(bool), location=location)
     front.ops[:0] = [bound, test] if isinstance(bound, Op) else [test]
     front.terminator = Branch(test, front.terminator.edge, Edge(head, front.params))  # type: ignore[union-attr]
-
-
-def _lead(edges: Sequence[Edge], block: Block) -> None:
-    for edge in edges:
-        edge.block = block

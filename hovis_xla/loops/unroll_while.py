@@ -20,13 +20,12 @@ from typing import Final
 from hovis.ir.model import Block, Branch, Effect, Function, Jump, Op, Operand, edges
 from hovis.lattice import Array, Const, Type
 from hovis_xla.analysis.loop_forest import Region, is_test, reachable, successors
-from hovis_xla.analysis.ranges.integer_ranges import Ranges, grows
-from hovis_xla.analysis.side_effects import acts
+from hovis_xla.analysis.ranges.integer_ranges import Ranges, growing
 from hovis_xla.analysis.speculative_loads import reads
 from hovis_xla.loops import driver
-from hovis_xla.loops.driver import LoopCopy, Sweep, copy_loop
+from hovis_xla.loops.driver import LoopCopy, Sweep, copy_loop, lead
 from hovis_xla.loops.overflow_predication import ONCE, asked_once
-from hovis_xla.loops.unroll_counted import OUTSIDE, counts
+from hovis_xla.loops.unroll_counted import count_of, factor
 
 #: Unroll factors: the maximum number of ops in an iteration, and the factor.
 ROUNDS: Final = ((14, 4), (24, 2))
@@ -50,44 +49,28 @@ def unroll_while(function: Function) -> Function:
 
 def _times(sweep: Sweep, region: Region) -> int | None:
     """Return the unroll factor that pays; None if unrolling does not pay."""
-    if region.loops or len(region.heads) > 1 or region.heads[0] is sweep.function.blocks[0] or counts(region) or _waits(region):
+    if not sweep.is_innermost(region) or count_of(region) or _waits(region):
         return None
-    times = _worth([op for b in region.blocks for op in b.all_ops() if op in sweep.needed])
-    if times == 1 or not _fits(sweep, region) or not _never_gives_up(sweep.ranges, region):
+    times = factor([op for b in region.blocks for op in b.all_ops() if op in sweep.needed], ROUNDS, _is_cheap)
+    if times == 1 or not _fits(sweep, region) or not all(map(sweep.ranges.has_room, growing(region.blocks))):
         return None
     return OF_INTS if times == ROUNDS[0][1] and asked_once(region) else times
-
-
-def _carries_complex(region: Region) -> bool:
-    """Is a complex number loop-carried?
-
-    With several iterations, all other loop-carried values depend on it, through the test. XLA then copies it first, in one piece, and no CPU
-    forwards to this load what was stored in two pieces.
-    """
-    return any(p.type == Type(complex) for p in region.heads[0].params)
 
 
 def _waits(region: Region) -> bool:
     """Would the iterations of the unrolled loop wait for each other needlessly? They would if a complex number is loop-carried, or if a test
     reads from an array.
+
+    With several iterations, all other loop-carried values depend on a complex one, through the test. XLA then copies it first, in one piece,
+    and no CPU forwards to this load what was stored in two pieces.
     """
-    return _carries_complex(region) or any(isinstance(b.terminator, Branch) and any(map(reads, b.ops)) for b in region.blocks)
+    carried = any(p.type == Type(complex) for p in region.heads[0].params)
+    return carried or any(isinstance(b.terminator, Branch) and any(map(reads, b.ops)) for b in region.blocks)
 
 
-def _never_gives_up(ranges: Ranges, region: Region) -> bool:
-    """Do all ints of the loop certainly fit in 64 bits? The overflow flags of several iterations cost more than unrolling gains."""
-    return all(ranges.has_room(op) for b in region.blocks for op in b.all_ops() if grows(op))
-
-
-def _worth(ops: Sequence[Op]) -> int:
-    """Return the unroll factor that pays; 1 if an op has a visible side effect, stores, works on arrays, or takes long."""
-    if any(acts(op) or isinstance(op.callee, Function) or isinstance(op.type, Array) or op.effect & (OUTSIDE | Effect.WRITES) or _is_slow(op) for op in ops):
-        return 1
-    return next((times for most, times in ROUNDS if len(ops) <= most), 1)
-
-
-def _is_slow(op: Op) -> bool:
-    return op.callee in _SLOW and not isinstance(op.args[-1], Const)
+def _is_cheap(op: Op) -> bool:
+    """Does the op store nothing, and take little time?"""
+    return not op.effect & Effect.WRITES and (op.callee not in _SLOW or isinstance(op.args[-1], Const))
 
 
 def _fits(sweep: Sweep, region: Region) -> bool:
@@ -113,8 +96,7 @@ def _ask_once(function: Function, blocks: Sequence[Block], tests: Sequence[tuple
         end = block.terminator
         assert isinstance(end, Branch)
         block.terminator = Branch(test, end.true, end.false, end.location)
-    ranges = Ranges(function)
-    if not all(ranges.has_room(op) for b in blocks for op in b.all_ops() if grows(op)):
+    if not all(map(Ranges(function).has_room, growing(blocks))):
         for op, args in before[0]:
             op.args = args
         for block, end in before[1]:
@@ -130,14 +112,12 @@ def _write(function: Function, region: Region, times: int) -> list[LoopCopy]:
     backs = [e for b in body for e in successors(b) if e.block is head]
     copies = [copy_loop(body, head) for _ in range(times - 1)]
     for copy in copies:
-        for edge in backs:
-            edge.block = copy.head
+        lead(backs, copy.head)
         backs = copy.ends
         for edge in edges(copy.head.terminator) if tested else ():
             if edge.block in region.exits:
                 edge.block, edge.args = head, copy.head.params
-    for edge in backs:
-        edge.block = head
+    lead(backs, head)
     at = function.blocks.index(body[-1]) + 1
     function.blocks[at:at] = [b for copy in copies for b in copy.blocks]
     return copies

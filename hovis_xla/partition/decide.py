@@ -76,19 +76,14 @@ class Parts:
 
     def build(self) -> Callable[..., Any] | None:
         """Build the residual with calls of pieces; return None if there are no pieces."""
-        self.stale = False
-        function = self.function
-        if self.traced.fallback or sum(len(b.ops) for f in callees(function) for b in f.blocks) > LARGEST:
-            return None
-        while self.rounds < ROUNDS:
-            self.rounds += 1
+        found = None
+        small = not self.traced.fallback and sum(len(b.ops) for f in callees(self.function) for b in f.blocks) <= LARGEST
+        while small and self.stale and self.rounds < ROUNDS:
             deadline.check()
-            found = self._cut(function)
-            if found is None or not self.stale:
-                break
-            self.stale = False
+            self.rounds, self.stale = self.rounds + 1, False
+            found = self._cut(self.function)
         if found is None or not self.pieces or self.stale:
-            self.pieces = []
+            self.close()
             return None
         traced = self.traced
         other = tracing.Trace(traced.fn, traced.signature, callees(found), traced.options)
@@ -97,7 +92,7 @@ class Parts:
         return None if other.late else made
 
     def close(self) -> None:
-        """Give up the search for pieces, because it takes too long: there are none from now on."""
+        """Give up the search for pieces: there are none from now on."""
         self.pieces, self.stale, self.rounds = [], False, ROUNDS
 
     def hopeless(self, seconds: float) -> bool:
@@ -105,7 +100,7 @@ class Parts:
         gain = max((piece.gain() for piece in self.pieces), default=1.0)
         return gain > 1.0 and seconds * gain > PATIENCE
 
-    def _cut(self, function: Function) -> Function | None:
+    def _cut(self, function: Function) -> Function:
         """Return a copy of the function with its pieces outlined; set ``stale`` if one of them cannot be compiled."""
         made = copy(function)
         originals = dict(zip(callees(made), callees(function), strict=True))
@@ -123,15 +118,13 @@ class Parts:
         return made
 
     def _piece(self, start: Op | None, heads: list[Any], outlined: Outlined) -> Piece:
-        piece = Piece(outlined, self.exact, self.ordered, lambda _, reason: self._blame(reason, start, heads))
+        piece = Piece(outlined, self.exact, self.ordered, lambda reason: self._blame(reason, start, heads))
         types = [num_of_type(p.type, p.dims) for p in outlined.params]
         known = [t for t in types if t is not None]
         same = start, sum(len(b.ops) for b in outlined.function.blocks)
         if len(known) == len(types) and same not in self.prepared:
             self.prepared.add(same)
-            reason = piece.prepare(known)
-            if reason is not None:
-                self._blame(reason, start, heads)
+            piece.prepare(known)
         self.pieces.append(piece)
         return piece
 
@@ -139,24 +132,24 @@ class Parts:
         """Record where a piece failed, so that later pieces stop before it."""
         self.stale = True
         at = reason.location
-        ops = [op for f in callees(self.function) for op in f.ops() if at is not None and op.location == at]
-        ops = [op for op in ops if op not in self.limits.bad]
-        if isinstance(reason, ShapeUnknown) and ops and not self.limits.cuts.issuperset(ops):
-            self.limits.cuts |= set(ops)
-        elif ops:
-            self.limits.bad |= set(ops)
-            self.borders.append(reason)
-        elif blocks and not self.limits.loops.issuperset(blocks):
+        ops = {op for f in callees(self.function) for op in f.ops() if at is not None and op.location == at} - self.limits.bad
+        if isinstance(reason, ShapeUnknown) and not ops <= self.limits.cuts:
+            self.limits.cuts |= ops
+            return
+        if ops:
+            self.limits.bad |= ops
+        elif not self.limits.loops.issuperset(blocks):
             self.limits.loops |= set(blocks)
-            self.borders.append(reason)
         elif start is not None:
             self.limits.dead.add(start)
-            self.borders.append(reason)
+        else:
+            return
+        self.borders.append(reason)
 
     def __str__(self) -> str:
         lines = [f"{len(self.pieces)} numeric {'piece is' if len(self.pieces) == 1 else 'pieces are'} compiled by XLA; the rest is residual Python:"]
         for piece in self.pieces:
-            at = piece.outlined.location
+            at = piece.outlined.function.location
             where = f"{at.file}:{at.line}, in {at.function}" if at is not None else "?"
             lines.append(f"  from {where}: {piece.compiled} executables, called {piece.calls} times")
         lines += [f"  border: {reason}" for reason in self.borders]

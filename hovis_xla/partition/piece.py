@@ -4,6 +4,7 @@ Called with the live-ins, it returns a tuple, or None: "do it in Python".  It le
 which shapes depend are no obstacle: the next piece is compiled for the shapes that it gets.
 """
 
+import itertools
 import math
 import time
 from collections.abc import Callable
@@ -14,13 +15,12 @@ import numpy as np
 from hovis.base import interrupts
 from hovis.base.once import in_turn
 from hovis.front.autotuner import Contest, Spending
-from hovis.ir.model import Effect, Value, callees
-from hovis.lattice import Array, Const, Type
+from hovis.ir.model import Effect, callees
 from hovis_xla.abi.errstate import is_watched
 from hovis_xla.abi.ordered_effects import Log
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.choice.cost_model import MOST as LONGEST
-from hovis_xla.emit.values import CARRIERS, Known, NotLowerable, Num, ShapeUnknown, num_of_value
+from hovis_xla.emit.values import Known, NotLowerable, Num, ShapeUnknown, num_of_value
 from hovis_xla.partition.outlining import Outlined
 from hovis_xla.runtime.executable import BAILED, Executable
 
@@ -49,7 +49,7 @@ class Piece:
     ``ordered``: whether the order of the elements of its results in memory matters.
     """
 
-    def __init__(self, outlined: Outlined, exact: bool, ordered: bool, complain: Callable[["Piece", NotLowerable], None]) -> None:
+    def __init__(self, outlined: Outlined, exact: bool, ordered: bool, complain: Callable[[NotLowerable], None]) -> None:
         self.outlined = outlined
         self.exact = exact
         self.ordered = ordered
@@ -62,13 +62,11 @@ class Piece:
         self.calls = 0
         self.off = False
         self.sizes_known = False
-        self.reason: NotLowerable | None = None
         #: the contest of a call that Python does (None: there is none), and when the call began
         self._started: tuple[Contest | None, float] | None = None
         #: the side effects that a call had before it was given up
         self.log = Log()
         self._acts = any(acts(op) for f in callees(outlined.function) for op in f.ops())
-        self._kinds = [_kind_of(p) for p in outlined.params]
         self._stores = bool(outlined.effect & Effect.WRITES)
 
     def __repr__(self) -> str:
@@ -81,13 +79,13 @@ class Piece:
         if self.off or is_watched():
             return None
         start = time.perf_counter()
-        key = tuple([kind(a) for kind, a in zip(self._kinds, args, strict=True)])
+        key = tuple(map(_kind_of, args))
         if self.sizes_known:
             key += tuple([a for a in args if type(a) is int])
         kind = self.table.get(key) or self._first(key, args)
         contest, executable = kind.contest, kind.executable
         if contest is None or executable is None:
-            if kind is not self.table.get(key):
+            if kind is PYTHON:
                 self._started = None, start
             return None
         if self._stores and _overlap(args):
@@ -136,7 +134,7 @@ class Piece:
             if not mine:
                 return PYTHON
             start = time.perf_counter()
-            types = [_num(a, self.sizes_known) for a in args]
+            types = [Known(a) if self.sizes_known and type(a) is int else num_of_value(a) for a in args]
             kind = self.table.get(key) or (self._lowered(types) if all(t is not None for t in types) else Kind(None))
             if self.off or self.table.get(key) is kind:
                 return kind
@@ -152,15 +150,12 @@ class Piece:
         try:
             found = self._executable(types)
         except NotLowerable as reason:
-            self.reason = reason.bare()
             if self.compiled or any(isinstance(t, Num) and 0 in t.shape for t in types):
                 return Kind(None)  # other kinds can be lowered, or might be
             self.off = True
-            self.complain(self, reason)
+            self.complain(reason)
             return Kind(None)
-        if found is None:
-            return Kind(None)
-        if not found.is_worth_it:
+        if found is None or not found.is_worth_it:
             return Kind(None)
         self.compiled += 1
         found.log = self.log
@@ -177,53 +172,21 @@ class Piece:
             self.table.clear()
             return None
 
-    def prepare(self, types: list[Num]) -> NotLowerable | None:
-        """Lower the piece for the types known before any arguments have come; return the reason if that is impossible, else None."""
+    def prepare(self, types: list[Num]) -> None:
+        """Lower the piece for the types known before any arguments have come; complain if that is impossible."""
         try:
             Executable.of(self.outlined.function, types, self.exact, self.ordered)
         except ShapeUnknown:
-            return None
+            pass
         except NotLowerable as reason:
-            return reason.bare()
-        return None
+            self.complain(reason.bare())
 
 
-def _kind_of(value: Value) -> Callable[[Any], Any]:
-    """Return the function that gives the part of the key for an argument, from the type known for it."""
-    kind = value.type
-    if isinstance(kind, Array):
-        return _shape
-    if isinstance(kind, Type) and (kind.cls in CARRIERS or issubclass(kind.cls, np.generic)):
-        return _nothing
-    return _all
-
-
-# None stands for a value that is not defined, and not used, on this path (``operations.missing``)
-
-
-def _shape(value: Any) -> Any:
-    return None if value is None else value.shape
-
-
-def _nothing(value: Any) -> Any:
-    return value is None
-
-
-def _all(value: Any) -> Any:
+def _kind_of(value: Any) -> Any:
+    """Return the part of the key for an argument. None stands for a value that is not defined, and not used, on this path (``operations.missing``)."""
     return (value.dtype.num, value.dtype.isnative, value.shape) if type(value) is np.ndarray else type(value)
-
-
-def _num(value: Any, sizes_known: bool) -> Num | Known | None:
-    """Return the type or the known value with which an argument is compiled; None if there is none."""
-    if sizes_known and type(value) is int:
-        return Known(value)
-    return num_of_value(value)
 
 
 def _overlap(args: tuple[Any, ...]) -> bool:
     """May two of the arrays share memory? A store into one could then change the other."""
-    arrays = [a for a in args if type(a) is np.ndarray]
-    return any(np.may_share_memory(a, b) for k, a in enumerate(arrays) for b in arrays[k + 1 :])
-
-
-__all__ = ["Const", "Piece"]
+    return any(np.may_share_memory(a, b) for a, b in itertools.combinations([a for a in args if type(a) is np.ndarray], 2))

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.ir import operations
-from hovis.ir.analysis.control_flow import operands, predecessors
+from hovis.ir.analysis.control_flow import predecessors, terminator_operands
 from hovis.ir.model import Block, Branch, Effect, Function, Jump, Op, Operand, Param, callees, edges
 from hovis.lattice import AbstractValue, Array, Const, Type, Union
 from hovis.lattice import Any as AnyType
@@ -64,6 +64,11 @@ def numeric(kind: AbstractValue) -> bool:
     return isinstance(kind, Type) and (kind.cls in CARRIERS or (issubclass(kind.cls, np.generic) and np.dtype(kind.cls).kind in "biufc"))
 
 
+def _is_known_early(kind: AbstractValue) -> bool:
+    """Is a value of this type (a shape, a dtype, a slice, None) known by the time the piece is lowered?"""
+    return isinstance(kind, Const) or (isinstance(kind, Type) and (kind.cls in (tuple, slice, type(None)) or issubclass(kind.cls, np.dtype)))
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """A piece: its entry block, its blocks, and the headers of the outermost loops among them."""
@@ -82,9 +87,10 @@ class Choice:
         self.limits = limits
         self.whole: dict[Function, bool] = {}
         self.numeric: set[Block] = set()
-        #: maps an op to the first of the ops that are rematerialized for it; ``first`` is the inverse
-        self.before: dict[Op, Op] = {}
+        #: maps the first of the ops that are rematerialized for an op to that op
         self.first: dict[Op, Op] = {}
+        #: the ops for which others are rematerialized
+        self.led: set[Op] = set()
         self.uses = _uses(function)
 
     def pieces(self) -> list[Chosen]:
@@ -123,8 +129,8 @@ class Choice:
             at = len(ops)
             op.args = tuple(self._again(a, ops) for a in op.args)
             if len(ops) > at:
-                self.before[op] = ops[at]
                 self.first[ops[at]] = op
+                self.led.add(op)
             ops.append(op)
         block.ops = ops
 
@@ -140,25 +146,22 @@ class Choice:
 
     def _cut(self, block: Block) -> None:
         """Split a block wherever numeric ops begin or end, and record the numeric blocks."""
-        while True:
-            if not block.ops:
-                if isinstance(block.terminator, Jump | Branch):
-                    self.numeric.add(block)
-                return
-            first = self.admissible(block.ops[0])
-            at = next((k for k, op in enumerate(block.ops) if k and (self.admissible(op) != first or self._begins(op))), len(block.ops))
+        while block.ops:
+            fits = self.admissible(block.ops[0])
+            at = next((k for k, op in enumerate(block.ops) if k and (self.admissible(op) != fits or self._begins(op))), len(block.ops))
+            rest = None
             if at < len(block.ops) or not isinstance(block.terminator, Jump | Branch):
                 rest = split(block, at, self.function)
-                if first:
-                    self.numeric.add(block)
-                block = rest
-                continue
-            if first:
+            if fits:
                 self.numeric.add(block)
-            return
+            if rest is None:
+                return
+            block = rest
+        if isinstance(block.terminator, Jump | Branch):
+            self.numeric.add(block)
 
     def _begins(self, op: Op) -> bool:
-        if op in self.before:
+        if op in self.led:
             return False
         old = self.origins.get(self.first.get(op, op))
         return old in self.limits.cuts or old in self.limits.dead
@@ -182,15 +185,11 @@ class Choice:
             return self._is_act(op)
         if makes_text(op):
             return self._for_acts(op)
-        if not known:
+        if not known or (callee in ENVIRONMENT and (op.effect & Effect.CLOCK or not all(isinstance(a, Const) for a in op.args))):
             return False
-        if callee in ENVIRONMENT:
-            return not op.effect & Effect.CLOCK and all(isinstance(a, Const) for a in op.args) and (numeric(op.type) or self._plain(op.type))
-        if callee in _MADE:
-            return True
         if callee is operator.setitem and not isinstance(getattr(op.args[0], "type", None), Array):
             return False
-        return numeric(op.type) or self._plain(op.type)
+        return callee in _MADE or numeric(op.type) or _is_known_early(op.type)
 
     def _is_act(self, op: Op) -> bool:
         """Can the host perform the side effect of the op while the piece runs?"""
@@ -205,23 +204,15 @@ class Choice:
         users = self.uses.get(op, ())
         return bool(users) and all(u is not None and (acts(u) or ((makes_text(u) or u.callee in _MADE) and self._for_acts(u))) for u in users)
 
-    def _plain(self, kind: AbstractValue) -> bool:
-        """Is a value of this type (a shape, a dtype, a slice, None) known by the time the piece is lowered?"""
-        if isinstance(kind, Const):
-            return True
-        return isinstance(kind, Type) and (kind.cls in (tuple, slice, type(None)) or issubclass(kind.cls, np.dtype))
-
     def _whole(self, function: Function) -> bool:
         """Can all ops of a residual function be in a piece?"""
         if function not in self.whole:
             self.whole[function] = False  # for a recursive call, which cannot
             ops = (op for f in callees(function) for op in f.ops())
-            self.whole[function] = not function.is_generator and all(self._in_callee(op) for op in ops)
+            self.whole[function] = not function.is_generator and all(
+                (isinstance(op.callee, type) and issubclass(op.callee, BaseException)) or self.admissible(op) for op in ops
+            )
         return self.whole[function]
-
-    def _in_callee(self, op: Op) -> bool:
-        raised = isinstance(op.callee, type) and issubclass(op.callee, BaseException)
-        return raised or self.admissible(op)
 
     # --------------------------------------------------------------------------------------------- growing
 
@@ -267,12 +258,8 @@ class Choice:
     def _operands_fit(self, members: set[Block], found: set[Block]) -> bool:
         """Are all operands in the blocks numbers or arrays, or made in the piece?"""
         made: set[Operand] = {op for b in (*found, *members) for op in b.ops}
-        for b in members:
-            if not all(_fits(a, made) for op in b.ops for a in op.operands()):
-                return False
-            if isinstance(b.terminator, Branch) and not _fits(b.terminator.cond, made):
-                return False
-        return True
+        used = [a for b in members for op in b.ops for a in op.operands()] + [b.terminator.cond for b in members if isinstance(b.terminator, Branch)]
+        return all(not isinstance(a, Op | Param) or a in made or numeric(a.type) for a in used)
 
     def _is_dead(self, blocks: set[Block]) -> bool:
         return self.origins.get(first_op(self.function, blocks, self.origins)) in self.limits.dead
@@ -292,25 +279,16 @@ def _uses(function: Function) -> dict[Op, list[Op | None]]:
     """Return the ops that use each op; None stands for an edge, a condition or a return."""
     found: dict[Op, list[Op | None]] = {}
     for block in function.blocks:
-        for op in block.all_ops():
-            for value in op.operands():
-                if isinstance(value, Op):
-                    found.setdefault(value, []).append(op)
-        rest = set(operands(block)) - {v for op in block.all_ops() for v in op.operands()}
-        rest |= {a for e in edges(block.terminator) for a in e.args}
-        for value in rest:
+        uses = [(value, op) for op in block.all_ops() for value in op.operands()]
+        for value, user in (*uses, *[(value, None) for value in terminator_operands(block.terminator)]):
             if isinstance(value, Op):
-                found.setdefault(value, []).append(None)
+                found.setdefault(value, []).append(user)
     return found
 
 
 def first_op(function: Function, blocks: set[Block], known: Collection[Any]) -> Op | None:
     """Return the first op of a piece that is in ``known``, or None. It identifies the piece when the function is cut up again."""
     return next((op for b in function.blocks if b in blocks for op in b.ops if op in known), None)
-
-
-def _fits(value: Operand, made: set[Operand]) -> bool:
-    return not isinstance(value, Op | Param) or value in made or numeric(value.type)
 
 
 def origins_of(old: Function, new: Function) -> dict[Any, Any]:
@@ -321,6 +299,3 @@ def origins_of(old: Function, new: Function) -> dict[Any, Any]:
             found[b] = a
             found.update(zip(b.all_ops(), a.all_ops(), strict=True))
     return found
-
-
-__all__ = ["Choice", "Chosen", "Limits", "first_op", "numeric", "origins_of"]

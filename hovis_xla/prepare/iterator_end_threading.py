@@ -41,11 +41,10 @@ def merge_lockstep_iterators(function: Function) -> Function:
     return pipeline.run(function, _IN_STEP) if any(map(congruent, callees(function))) else function
 
 
-def _hand_over(function: Function) -> bool:
+def _hand_over(function: Function) -> None:
     """Pass the values that a testing block defines as arguments to the block that it enters at the end: then another block that knows the answer
     can jump there.
     """
-    changed = False
     incoming = predecessors(function)
     for block in function.blocks:
         edge = _at_the_end(block)
@@ -63,8 +62,6 @@ def _hand_over(function: Function) -> bool:
         edge.block.params = (*edge.block.params, *new.values())
         for one in behind:
             replace_in(one, new)
-        changed |= bool(given)
-    return changed
 
 
 def _sized_by(block: Block, values: set[Value]) -> bool:

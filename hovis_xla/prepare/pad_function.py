@@ -10,6 +10,7 @@ If any other op has such an operand, the Function is refused (:class:`Unbucketed
 Nothing here depends on XLA: the input is a Function, and so is the output.
 """
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,8 +19,10 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.ir.analysis.control_flow import reverse_postorder
-from hovis.ir.model import Block, Effect, Function, Op, Operand, Param, Return, Value, edges
+from hovis.ir.builder import as_operand
+from hovis.ir.model import Block, Effect, Function, Invoke, Op, Operand, Param, Return, Value, edges
 from hovis.lattice import Array, Const, Type
+from hovis.passes.rewriting import replace_in, replace_operands
 from hovis_xla.analysis.primitive_effects import keeps, reaches
 
 #: The smallest size that belongs to a bucket: size 1 broadcasts, and sizes below this become empty by a slice or two.
@@ -47,14 +50,11 @@ class Count:
 
     def of(self, lengths: Sequence[int]) -> int:
         """Return the value of the parameter in a call with these lengths."""
-        found = self.factor
-        for size in self.sizes:
-            found *= lengths[size.which] + size.offset
-        return found
+        return self.factor * math.prod([lengths[size.which] + size.offset for size in self.sizes])
 
 
 Dims = tuple[int | Size, ...]
-#: Rewrites an op; returns the op itself, changed in place and appended, or the operand that replaces it.
+#: Rewrites an op; returns the op itself, changed in place and kept (``Rewriter.keep``), or the operand that replaces it.
 Rule = Callable[["Rewriter", Op], Operand]
 #: The rule of a callee, if it has one.
 Rules = Callable[[Any], Rule | None]
@@ -153,24 +153,17 @@ class Rewriter:
     # --------------------------------------------------------------------------------------------- blocks
 
     def _block(self, block: Block) -> None:
-        self.block = block
-        self.ops = []
+        self.block, self.ops = block, []
         for op in block.ops:
             self._op(op)
-        end = block.terminator
-        inner = getattr(end, "op", None)
-        if inner is not None:
-            self.same(inner)
         block.ops = self.ops
+        replace_in(block, self.new)
+        end = block.terminator
+        if isinstance(end, Invoke):
+            self._check(end.op)
         if isinstance(end, Return):
             end.value = self._result(end.value)
-            return
-        if hasattr(end, "cond"):
-            end.cond = self.use(end.cond)
-        if hasattr(end, "value"):
-            end.value = self.use(end.value)
         for edge in edges(end):
-            edge.args = tuple(a if not isinstance(a, Param | Op) else self.use(a) for a in edge.args)
             for param, arg in zip(edge.block.params, edge.args, strict=True):
                 if isinstance(arg, Param | Op):
                     self._pass_on(param, arg)
@@ -193,12 +186,11 @@ class Rewriter:
     # --------------------------------------------------------------------------------------------- ops
 
     def _op(self, op: Op) -> None:
-        op.args = tuple(map(self.use, op.args))
-        op.kwargs = tuple((name, self.use(value)) for name, value in op.kwargs)
+        replace_operands(op, self.new)
         special = any(self.varies(v) or v in self.sizes or self.is_made(v) for v in op.operands() if isinstance(v, Param | Op))
         self.at = op
         if not special:
-            self.ops.append(op)
+            self.keep(op)
             return
         rule = self.rules(op.callee)
         found = self.same(op) if rule is None else rule(self, op)
@@ -210,32 +202,35 @@ class Rewriter:
         return value in self.shapes or value in self.built or value in self.slices
 
     def same(self, op: Op) -> Op:
-        """Keep an op that takes lengths as ordinary numbers. Raises Unbucketed if an operand varies in size, or if the op may reach or keep
-        arrays of the caller.
-        """
+        """Keep an op that takes lengths as ordinary numbers."""
+        self._check(op)
+        return self.keep(op)
+
+    def _check(self, op: Op) -> None:
+        """Raise Unbucketed if an operand varies in size, or if the op may reach or keep arrays of the caller."""
         if reaches(op) or keeps(op):
             raise Unbucketed(f"{getattr(op.callee, '__name__', op.callee)} may look at arrays of the caller's, or keep them")
-        op.args = tuple(map(self.use, op.args))
         if any(self.varies(v) or self.is_made(v) for v in op.operands() if isinstance(v, Param | Op)):
             raise Unbucketed(f"{getattr(op.callee, '__name__', op.callee)} of an array whose size varies")
-        if op is not getattr(self.block.terminator, "op", None):
-            self.ops.append(op)
+
+    def keep(self, op: Op, dims: Dims = ()) -> Op:
+        """Append an op whose result has these dimensions."""
+        self.ops.append(op)
+        if dims:
+            self.dims[op] = dims
         return op
 
-    def use(self, value: Operand) -> Operand:
-        while isinstance(value, Param | Op) and value in self.new:
-            value = self.new[value]
-        return value
+    def keep_view(self, op: Op, dims: Dims) -> Op:
+        """Append an op whose result is a view of its first argument, with these dimensions."""
+        if op.args[0] in self.views:
+            self.views.add(op)
+        return self.keep(op, dims)
 
-    def emit(self, callee: Any, *args: Any, type: Any = None, dims: Dims | None = None, **kwargs: Any) -> Op:
+    def emit(self, callee: Any, *args: Any, type: Any = None, dims: Dims = (), **kwargs: Any) -> Op:
         """Append one more op, with the source location of the current one."""
-        named = tuple((k, v if isinstance(v, Param | Op) else Const(v)) for k, v in kwargs.items())
-        operands = tuple(a if isinstance(a, Param | Op | Const) else Const(a) for a in args)
-        made = Op(callee, operands, named, type or Type(object), None, Effect.PURE, self.at.location if self.at is not None else None)
-        self.ops.append(made)
-        if dims is not None:
-            self.dims[made] = dims
-        return made
+        named = tuple((k, as_operand(v)) for k, v in kwargs.items())
+        location = self.at.location if self.at is not None else None
+        return self.keep(Op(callee, tuple(map(as_operand, args)), named, type or Type(object), None, Effect.PURE, location), dims)
 
     # --------------------------------------------------------------------------------------------- facts about values
 
@@ -304,10 +299,7 @@ class Rewriter:
 
     def _result(self, value: Operand) -> Operand:
         """Return the returned value, cut to its true sizes."""
-        value = self.use(value)
-        if not isinstance(value, Param | Op) or value in self.built:
-            return value
-        return self.cut(value)
+        return value if not isinstance(value, Param | Op) or value in self.built else self.cut(value)
 
     def cut(self, value: Value) -> Operand:
         if value in self.views:

@@ -1,14 +1,14 @@
 """Reductions, averages and products of padded arrays: padding is replaced by a neutral element."""
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 
 from hovis.ir.model import Op, Operand, Param
 from hovis.lattice import Array, Const
-from hovis_xla.prepare.pad_function import Rewriter, Rule, Size, Unbucketed, noting
+from hovis_xla.prepare.pad_function import Dims, Rewriter, Rule, Size, Unbucketed, noting
 
 #: The rules, by callees.
 REDUCTIONS: Final[dict[Any, Rule]] = {}
@@ -49,22 +49,14 @@ _PLACES: Final = frozenset({np.argmax, np.argmin, np.ndarray.argmax, np.ndarray.
 
 @_rule(*_NEUTRAL)
 def _reduction(r: Rewriter, op: Op) -> Operand:
-    array, axes, keep = _reduced(r, op)
+    array, axes, dims, _ = _reduced(r, op)
     dtype = _dtype(array)
     if op.callee in _PLACES and len(axes) != 1:
         raise Unbucketed("places in a flat array")
     if dtype.kind == "c" and op.callee not in (np.sum, np.ndarray.sum, np.prod, np.ndarray.prod):
         raise Unbucketed("an order of complex numbers")
     op.args = (r.filled(array, axes, _NEUTRAL[op.callee](dtype)), *op.args[1:])
-    r.ops.append(op)
-    _reduce_dims(r, op, array, axes, keep)
-    return op
-
-
-def _reduce_dims(r: Rewriter, op: Op, array: Operand, axes: Sequence[int], keep: bool) -> None:
-    dims = tuple(1 if k in axes else d for k, d in enumerate(r.dims_of(array)) if keep or k not in axes)
-    if dims:
-        r.dims[op] = dims
+    return r.keep(op, dims)
 
 
 def _dtype(value: Operand) -> Any:
@@ -74,8 +66,10 @@ def _dtype(value: Operand) -> Any:
     return np.dtype(kind.dtype)  # type: ignore[call-overload]
 
 
-def _reduced(r: Rewriter, op: Op) -> tuple[Operand, list[int], bool]:
-    """Return the array, the axes and whether they are kept, of a reduction without other arguments; raise Unbucketed for any other."""
+def _reduced(r: Rewriter, op: Op) -> tuple[Operand, list[int], Dims, bool]:
+    """Return the array, the axes, the dimensions of the result and whether the axes are kept, of a reduction without other arguments; raise
+    Unbucketed for any other.
+    """
     given = {"axis": Const(None), "keepdims": Const(False), **dict(op.kwargs)}
     if len(op.args) == 2:
         given["axis"] = op.args[1]
@@ -85,34 +79,33 @@ def _reduced(r: Rewriter, op: Op) -> tuple[Operand, list[int], bool]:
     if not r.varies(array):
         raise Unbucketed("a reduction of something else")
     rank = len(r.dims_of(array))
-    axis = given["axis"].value  # type: ignore[union-attr]
-    axes = range(rank) if axis is None else axis if type(axis) is tuple else (axis,)
-    if not all(type(a) is int and -rank <= a < rank for a in axes):
+    axis, keep = given["axis"].value, bool(given["keepdims"].value)  # type: ignore[union-attr]
+    given_axes = range(rank) if axis is None else axis if type(axis) is tuple else (axis,)
+    if not all(type(a) is int and -rank <= a < rank for a in given_axes):
         raise Unbucketed("axes that there are not")
-    return array, [a % rank for a in axes], bool(given["keepdims"].value)  # type: ignore[union-attr]
+    axes = [a % rank for a in given_axes]
+    return array, axes, tuple(1 if k in axes else d for k, d in enumerate(r.dims_of(array)) if keep or k not in axes), keep
 
 
 @_rule(np.mean, np.ndarray.mean)
 def _mean(r: Rewriter, op: Op) -> Operand:
-    array, axes, keep = _reduced(r, op)
+    array, axes, dims, keep = _reduced(r, op)
     if _dtype(array).itemsize < 4 and _dtype(array).kind == "f":
         raise Unbucketed("means of short floats are of longer ones")
-    found = _average(r, array, axes, keep, op.type)
-    _reduce_dims(r, found, array, axes, keep)
-    return found
+    return _average(r, array, axes, keep, op.type, dims)
 
 
-def _average(r: Rewriter, array: Operand, axes: list[int], keep: bool, kind: Any) -> Op:
+def _average(r: Rewriter, array: Operand, axes: list[int], keep: bool, kind: Any, dims: Dims = ()) -> Op:
     dtype = _dtype(array)
-    dims = r.dims_of(array)
+    sizes = [r.dims_of(array)[a] for a in axes]
     named: dict[str, Any] = {} if dtype.kind in "fc" else {"dtype": np.float64}
     total = r.emit(np.sum, r.filled(array, axes, _nothing(dtype)), axis=tuple(axes), keepdims=keep, type=kind, **named)
-    return r.emit(np.true_divide, total, r.count(*[dims[a] for a in axes]), type=kind)
+    return r.emit(np.true_divide, total, r.count(*sizes), type=kind, dims=dims)
 
 
 @_rule(np.var, np.ndarray.var, np.std, np.ndarray.std)
 def _variance(r: Rewriter, op: Op) -> Operand:
-    array, axes, keep = _reduced(r, op)
+    array, axes, reduced, keep = _reduced(r, op)
     dtype = _dtype(array)
     if dtype.kind != "f" or dtype.itemsize < 4:
         raise Unbucketed("a variance of something else than floats")
@@ -120,11 +113,8 @@ def _variance(r: Rewriter, op: Op) -> Operand:
     mean = _average(r, array, axes, True, array.type)  # type: ignore[union-attr]
     apart = r.emit(np.subtract, array, mean, type=array.type, dims=dims)  # type: ignore[union-attr]
     square = r.emit(np.multiply, apart, apart, type=array.type, dims=dims)  # type: ignore[union-attr]
-    found = _average(r, square, axes, keep, op.type)
-    if op.callee in (np.std, np.ndarray.std):
-        found = r.emit(np.sqrt, found, type=op.type)
-    _reduce_dims(r, found, array, axes, keep)
-    return found
+    found = _average(r, square, axes, keep, op.type, reduced)
+    return r.emit(np.sqrt, found, type=op.type, dims=reduced) if op.callee in (np.std, np.ndarray.std) else found
 
 
 # ------------------------------------------------------------------------------------------------- contractions
@@ -143,11 +133,7 @@ def _product(r: Rewriter, op: Op) -> Operand:
         raise Unbucketed("sizes that may not be the same")
     if isinstance(one[mine], Size):
         op.args = r.filled(a, [mine], _dtype(a).type(0)), r.filled(b, [its], _dtype(b).type(0))
-    r.ops.append(op)
-    dims = (*one[:mine], *other[:its], *other[its + 1 :])
-    if dims:
-        r.dims[op] = dims
-    return op
+    return r.keep(op, (*one[:mine], *other[:its], *other[its + 1 :]))
 
 
 @_rule(np.outer)
@@ -155,6 +141,4 @@ def _outer(r: Rewriter, op: Op) -> Operand:
     one, other = map(r.dims_of, op.args)
     if len(one) != 1 or len(other) != 1 or op.kwargs:
         raise Unbucketed("an outer product of other shapes")
-    r.ops.append(op)
-    r.dims[op] = (*one, *other)
-    return op
+    return r.keep(op, (*one, *other))

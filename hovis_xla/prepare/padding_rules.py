@@ -34,7 +34,6 @@ def bucketed(function: Function, dims: Sequence[Dims | None], buckets: Sequence[
 
 # ------------------------------------------------------------------------------------------------- rules for ops
 
-_CASTS: Final = frozenset({np.ndarray.astype})
 _BY_ELEMENT: Final = frozenset({
     operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow, operator.neg, operator.pos,
     operator.abs, builtins.abs, operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne, operator.and_, operator.or_,
@@ -56,15 +55,13 @@ def _elementwise(r: Rewriter, op: Op) -> Operand:
         raise Unbucketed("keyword arguments")
     if any(r.is_made(v) for v in op.args if isinstance(v, Param | Op)):
         raise Unbucketed("a shape in arithmetic")
-    r.ops.append(op)
-    arrays = op.args[:1] if op.callee in _CASTS else op.args
-    if not any(map(r.varies, arrays)):
-        return _arithmetic(r, op)
-    r.dims[op] = _broadcast([r.dims_of(a) for a in arrays])
-    return op
+    arrays = op.args[:1] if op.callee is np.ndarray.astype else op.args
+    if any(map(r.varies, arrays)):
+        return r.keep(op, _broadcast([r.dims_of(a) for a in arrays]))
+    return _arithmetic(r, r.keep(op))
 
 
-def _arithmetic(r: Rewriter, op: Op) -> Operand:
+def _arithmetic(r: Rewriter, op: Op) -> Op:
     """Record that a length plus or minus a constant is a length."""
     if op.callee not in (operator.add, operator.sub) or len(op.args) != 2:
         return op
@@ -90,42 +87,35 @@ def _broadcast(all_dims: Sequence[Dims]) -> Dims:
     return tuple(found)
 
 
-@_rule(len, np.size, np.shape, np.ndim)
-def _query(r: Rewriter, op: Op) -> Operand:
-    array, rest = op.args[0], op.args[1:]
-    if not r.varies(array) or rest or op.kwargs:
+#: For functions of an array, the attribute that they return.
+_QUERIES: Final[dict[Any, Const]] = {len: Const("len"), np.size: Const("size"), np.shape: Const("shape"), np.ndim: Const("ndim")}
+
+
+@_rule(getattr, *_QUERIES)
+def _attribute(r: Rewriter, op: Op) -> Operand:
+    array, *rest = op.args
+    name = _QUERIES.get(op.callee) or rest.pop(0)
+    if not r.varies(array) or not isinstance(name, Const) or (op.callee in _QUERIES and (rest or op.kwargs)):
         return r.same(op)
     dims = r.dims_of(array)
-    return _attribute(r, op, dims, {len: "len", np.size: "size", np.shape: "shape", np.ndim: "ndim"}[op.callee])  # type: ignore[index]
-
-
-@_rule(getattr)
-def _getattr(r: Rewriter, op: Op) -> Operand:
-    array, name = op.args[:2]
-    if not r.varies(array) or not isinstance(name, Const):
-        return r.same(op)
-    return _attribute(r, op, r.dims_of(array), str(name.value))
-
-
-def _attribute(r: Rewriter, op: Op, dims: Dims, name: str) -> Operand:
-    array = op.args[0]
-    if name == "len":
-        return r.count(dims[0])
-    if name == "size":
-        return r.count(*dims)
-    if name == "ndim":
-        return Const(len(dims))
-    if name == "shape":
-        made = r.emit(operations.make_tuple, *map(r.count, dims), type=op.type)
-        r.shapes[made] = dims
-        return made
-    if name in ("T", "real", "imag", "dtype"):
-        r.ops.append(op)
-        if name != "dtype":
-            r.dims[op] = dims[::-1] if name == "T" else dims
-            r.views |= {op} if array in r.views else set()
-        return op
-    raise Unbucketed(f"the attribute {name}")
+    match name.value:
+        case "len":
+            return r.count(dims[0])
+        case "size":
+            return r.count(*dims)
+        case "ndim":
+            return Const(len(dims))
+        case "shape":
+            made = r.emit(operations.make_tuple, *map(r.count, dims), type=op.type)
+            r.shapes[made] = dims
+            return made
+        case "dtype":
+            return r.keep(op)
+        case "T":
+            return r.keep_view(op, dims[::-1])
+        case "real" | "imag":
+            return r.keep_view(op, dims)
+    raise Unbucketed(f"the attribute {name.value}")
 
 
 @_rule(operations.make_tuple, operations.make_list, operations.make_dict)
@@ -142,12 +132,10 @@ def _container(r: Rewriter, op: Op) -> Operand:
     dims = tuple(r.sizes.get(v) if isinstance(v, Param | Op) else v.value for v in op.args)  # type: ignore[union-attr]
     if op.callee is operations.make_tuple and all(isinstance(d, Size) or type(d) is int for d in dims):
         r.shapes[op] = dims  # type: ignore[assignment]
-        r.ops.append(op)
-        return op
-    op.args = tuple(r.cut(v) if isinstance(v, Param | Op) and v not in r.built else v for v in op.args)
-    r.ops.append(op)
-    r.built.add(op)
-    return op
+    else:
+        op.args = tuple(r.cut(v) if isinstance(v, Param | Op) and v not in r.built else v for v in op.args)
+        r.built.add(op)
+    return r.keep(op)
 
 
 @_rule(operator.getitem)
@@ -157,18 +145,14 @@ def _getitem(r: Rewriter, op: Op) -> Operand:
         if not isinstance(index, Const) or type(index.value) is not int:
             raise Unbucketed("a part of a shape")
         return r.count(r.shapes[array][index.value])  # type: ignore[index]
-    if not r.varies(array):
-        return r.same(op)
-    return _indexed(r, op, array, index)
+    return _indexed(r, op, array, index) if r.varies(array) else r.same(op)
 
 
 def _indexed(r: Rewriter, op: Op, array: Operand, index: Operand) -> Operand:
-    keys = _keys(r, index)
     dims = list(r.dims_of(array))
     found: list[int | Size] = []
     used: list[Any] = []
-    basic = True
-    for key in keys:
+    for key in _keys(r, index):
         if key is None:
             found.append(1)
             used.append(None)
@@ -181,20 +165,22 @@ def _indexed(r: Rewriter, op: Op, array: Operand, index: Operand) -> Operand:
             found.append(size)
             used.append(shown)
         else:
-            basic = False
-            used.append(r.emit(checked_index, key, r.count(dim), type=Type(int)) if isinstance(dim, Size) else key)
+            used.append(_checked(r, key, dim))
     found += dims
-    if any(isinstance(k, Param | Op) for k in used):
-        parts = [k if isinstance(k, Param | Op) else Const(k) for k in used]
-        where: Any = parts[0] if len(parts) == 1 else r.emit(operations.make_tuple, *parts, type=Type(tuple))
-    else:
-        where = Const(tuple(used) if len(used) != 1 else used[0])
-    op.args = (array, where)
-    r.ops.append(op)
-    if found or basic:
-        r.dims[op] = tuple(found)
-        r.views |= {op} if array in r.views else set()
-    return op
+    op.args = (array, _index(r, used))
+    return r.keep_view(op, tuple(found)) if found else r.keep(op)
+
+
+def _checked(r: Rewriter, index: Any, dim: int | Size) -> Any:
+    """Return an index that stays within the true size of a dimension."""
+    return r.emit(checked_index, index, r.count(dim), type=Type(int)) if isinstance(dim, Size) else index
+
+
+def _index(r: Rewriter, keys: list[Any]) -> Operand:
+    """Return the index with these keys, one for each dimension."""
+    if not any(isinstance(k, Param | Op) for k in keys):
+        return Const(tuple(keys) if len(keys) != 1 else keys[0])
+    return keys[0] if len(keys) == 1 else r.emit(operations.make_tuple, *keys, type=Type(tuple))
 
 
 def _keys(r: Rewriter, index: Operand) -> list[Any]:
@@ -217,32 +203,20 @@ def _sliced(r: Rewriter, dim: int | Size, key: slice) -> tuple[int | Size, slice
     """Return the size of a slice with step one, and the slice that takes it from the padded array."""
     if key.step not in (None, 1):
         raise Unbucketed("a slice with a step")
-    start, stop = key.start if key.start is not None else 0, key.stop
-    if type(start) is not int or start < 0 or start > r.least(dim):
+    start = 0 if key.start is None else key.start
+    end = dim if key.stop is None else less(dim, -key.stop) if type(key.stop) is int and key.stop < 0 else key.stop
+    if type(start) is not int or not 0 <= start <= r.least(dim):
         raise Unbucketed("where the slice begins is not known")
-    if stop is None:
-        end: int | Size = dim
-    elif isinstance(stop, Size):
-        end = stop
-    elif type(stop) is not int:
-        raise Unbucketed("where the slice ends is not known")
+    if isinstance(end, Size):
+        inside = isinstance(dim, Size) and end.which == dim.which and end.offset <= dim.offset
     else:
-        end = stop if stop >= 0 else less(dim, -stop)
-    end = _within(r, end, dim)
+        inside = type(end) is int and end <= r.least(dim)
+    if not inside:
+        raise Unbucketed("where the slice ends is not known, or it may be cut off")
     size = less(end, start)
     if r.least(size) < 1:
         raise Unbucketed("a slice that may be empty")
     return size, slice(start, r.padded(end))
-
-
-def _within(r: Rewriter, end: int | Size, dim: int | Size) -> int | Size:
-    """Return the end of a slice; raise Unbucketed unless it certainly lies within the dimension."""
-    if isinstance(end, Size):
-        if not isinstance(dim, Size) or end.which != dim.which or end.offset > dim.offset:
-            raise Unbucketed("where the slice ends is not known")
-    elif end > r.least(dim):
-        raise Unbucketed("a slice that may be cut off")
-    return end
 
 
 @_rule(slice)
@@ -265,9 +239,7 @@ def _creation(r: Rewriter, op: Op) -> Operand:
         raise Unbucketed("an array of unknown size")
     sizes = tuple(map(r.padded, dims))
     op.args = (Const(sizes if shape in r.shapes else sizes[0]), *op.args[1:])
-    r.ops.append(op)
-    r.dims[op] = dims
-    return op
+    return r.keep(op, dims)
 
 
 @_rule(np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.copy, np.ndarray.copy, np.cumsum, np.ndarray.cumsum, np.cumprod, np.ndarray.cumprod)
@@ -279,9 +251,7 @@ def _alike(r: Rewriter, op: Op) -> Operand:
     dims = r.dims_of(array)
     if len(dims) > 1 and op.callee in (np.cumsum, np.cumprod, np.ndarray.cumsum, np.ndarray.cumprod) and (len(op.args) < 2 and "axis" not in dict(op.kwargs)):
         raise Unbucketed("sums over the flat array")
-    r.ops.append(op)
-    r.dims[op] = dims
-    return op
+    return r.keep(op, dims)
 
 
 # ------------------------------------------------------------------------------------------------- transposition, differences, stores
@@ -291,10 +261,7 @@ def _alike(r: Rewriter, op: Op) -> Operand:
 def _transpose(r: Rewriter, op: Op) -> Operand:
     if len(op.args) > 1 or op.kwargs:
         raise Unbucketed("a transposition with axes")
-    r.ops.append(op)
-    r.dims[op] = r.dims_of(op.args[0])[::-1]
-    r.views |= {op} if op.args[0] in r.views else set()
-    return op
+    return r.keep_view(op, r.dims_of(op.args[0])[::-1])
 
 
 @_rule(np.diff)
@@ -302,9 +269,7 @@ def _difference(r: Rewriter, op: Op) -> Operand:
     dims = r.dims_of(op.args[0])
     if len(op.args) > 1 or op.kwargs or r.least(less(dims[-1], 1)) < 1:
         raise Unbucketed("differences of another kind")
-    r.ops.append(op)
-    r.dims[op] = (*dims[:-1], less(dims[-1], 1))
-    return op
+    return r.keep(op, (*dims[:-1], less(dims[-1], 1)))
 
 
 @_rule(operator.setitem)
@@ -316,8 +281,5 @@ def _store(r: Rewriter, op: Op) -> Operand:
     keys, dims = _keys(r, index), r.dims_of(array)
     if len(keys) != len(dims) or any(k is None or isinstance(k, slice) for k in keys):
         raise Unbucketed("a store into more than an element")
-    parts = [r.emit(checked_index, k, r.count(d), type=Type(int)) if isinstance(d, Size) else k for k, d in zip(keys, dims, strict=True)]
-    where = parts[0] if len(parts) == 1 else r.emit(operations.make_tuple, *parts, type=Type(tuple))
-    op.args = (array, where, value)
-    r.ops.append(op)
-    return op
+    op.args = (array, _index(r, [_checked(r, k, d) for k, d in zip(keys, dims, strict=True)]), value)
+    return r.keep(op)

@@ -48,22 +48,12 @@ def scalarize_strided_stores(function: Function) -> Function:
     if not any(_bounds(op) for one in callees(function) for op in one.ops()):
         return function
     made = copy(function)
-    for one in callees(made):
-        for block in one.blocks:
-            for op in block.ops:
-                _write_out(op)
+    for op in [op for one in callees(made) for block in one.blocks for op in block.ops]:
+        bounds = _bounds(op)
+        storing = _storing(_type(op.args[0]), forget(_type(op.args[2]))) if bounds else None
+        if storing is not None and len(storing.params) == 5:
+            op.callee, op.args = copy(storing), (op.args[0], *bounds, op.args[2])
     return made
-
-
-def _write_out(op: Op) -> None:
-    bounds = _bounds(op)
-    if not bounds:
-        return
-    array, _, value = op.args
-    storing = _storing(_type(array), forget(_type(value)))
-    if storing is not None and len(storing.params) == 5:
-        start, stop, step = bounds
-        op.callee, op.args = copy(storing), (array, start, stop, step, value)
 
 
 def _bounds(op: Op) -> tuple[Operand, ...]:

@@ -32,11 +32,11 @@ def _calls(block: Block, function: Function) -> Op | None:
     return last if not last.kwargs and len(last.args) == len(function.params) else None
 
 
-def _go_round(function: Function) -> bool:
+def _go_round(function: Function) -> None:
     last = {block: call for block in function.blocks if (call := _calls(block, function)) is not None}
     head = function.blocks[0]
     if not last or function.is_generator or not all(isinstance(d, Const) for p in head.params for d in p.dims or ()):
-        return False
+        return
     given, around = ([Param(p.type, p.dims, p.name) for p in head.params] for _ in range(2))
     depth = Param(Type(int))
     shallow = Op(operator.lt, (depth, Const(sys.getrecursionlimit())), (), Type(bool), None, Effect.PURE)
@@ -48,4 +48,3 @@ def _go_round(function: Function) -> bool:
         block.ops[-1] = deeper
         block.terminator = Jump(Edge(top, (*call.args, deeper)), call.location)
     function.blocks = [Block(tuple(given), [], Jump(Edge(top, (*given, Const(0))))), top, *function.blocks, too_deep]
-    return True

@@ -3,13 +3,15 @@
 Unlike the estimates of ``trip_counts``, these bounds are proven. A step may be any interval on one side of zero, if the sum fits in 64 bits.
 """
 
+import functools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from hovis.ir.analysis.strongly_connected import components
 from hovis.ir.model import Block, Op, Operand, Param
 from hovis.lattice import Const
-from hovis_xla.analysis.loop_forest import Region, successors
+from hovis_xla.analysis.loop_condition import step_of
+from hovis_xla.analysis.loop_forest import Region
 from hovis_xla.analysis.ranges import intervals
 from hovis_xla.analysis.ranges.intervals import ADDS, SUBTRACTS, Interval, within
 
@@ -89,30 +91,18 @@ def _executions(r: "Ranges", block: Block) -> int:
 def _rounds(r: "Ranges", region: Region) -> int:
     """Return an upper bound of the trip count of a loop, each time that it is entered."""
     if region not in r.rounds:
-        head = region.heads[0]
-        backs = [e for b in region.blocks for e in successors(b) if e.block is head]
         r.rounds[region] = MOST_STEPS
-        for k, param in enumerate(head.params if len(region.heads) == 1 else ()):
+        for param in region.heads[0].params if len(region.heads) == 1 else ():
             bounds = r.base.get(param)
-            if bounds is not None and (all(_steps(r, e.args[k], param, 1) for e in backs) or all(_steps(r, e.args[k], param, -1) for e in backs)):
+            if bounds is not None and step_of(region, param, functools.partial(_added, r, region)):
                 r.rounds[region] = min(r.rounds[region], bounds[1] - bounds[0] + 1)
     return r.rounds[region]
 
 
-def _steps(r: "Ranges", value: Operand, param: Param, sign: int) -> bool:
-    """Is value certainly greater than param (sign 1), or less (sign -1)?"""
-    value = _origin(r, value)
-    if not isinstance(value, Op) or len(value.args) != 2 or not r.has_room(value):
-        return False
-    for before in value.args:
-        change = _change(r, value, {before}) if isinstance(before, Op | Param) else None
-        if change is not None and (change[0] > 0 if sign > 0 else change[1] < 0):
-            return _origin(r, before) is param or _steps(r, before, param, sign)
-    return False
-
-
-def _origin(r: "Ranges", value: Operand) -> Operand:
-    """Replace a parameter by the value that it stands for, if only one edge leads to its block."""
-    while isinstance(value, Param) and value in r.home and r.home[value] is not r.entry and len(r.edges[r.home[value]]) == 1:
-        value = r.edges[r.home[value]][0][1].args[r.home[value].params.index(value)]
-    return value
+def _added(r: "Ranges", region: Region, op: Op) -> tuple[Operand, int] | None:
+    """Return the operand from within a loop to which an op certainly adds, or from which it subtracts, and the smallest of what it adds."""
+    for before in op.args if r.has_room(op) else ():
+        change = _change(r, op, {before}) if isinstance(before, Op | Param) and r.home.get(before) in region.blocks else None
+        if change is not None and not change[0] <= 0 <= change[1]:
+            return before, min(change, key=abs)
+    return None

@@ -1,39 +1,57 @@
-"""Tests that dominate a block, and the values that they constrain."""
+"""Tests that dominate a block, and what their outcomes say of the values that they compare."""
 
 import bisect
 import operator
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from hovis.ir import operations
 from hovis.ir.analysis.control_flow import Dominators
 from hovis.ir.model import Block, Op, Operand, Param
+from hovis.lattice import Const
 from hovis_xla.analysis.ranges.intervals import COMPARISONS
 
 #: At most this many tests of a value are used, the nearest ones that dominate the block.
 LOOKED_BACK: Final = 64
 
-#: Calls that convert, negate or combine truth values.
-_OF_TRUTHS: Final[frozenset[Any]] = frozenset({bool, operator.truth, operator.not_, operator.and_, operator.or_})
+
+class Fact(NamedTuple):
+    """What the outcome of a test says of a value: the comparison with ``bound`` holds, or does not; the value is its left operand, or its right one.
+
+    square  the value times itself is compared, which is this op
+    step    the test is ``range_goes_on``: by the sign of this step, the value is less or greater than the bound
+    """
+
+    value: Op | Param
+    bound: Operand
+    callee: Any = None
+    holds: bool = True
+    left: bool = True
+    square: Op | None = None
+    step: Operand | None = None
 
 
-def compared(cond: Operand) -> set[Op | Param]:
-    """Return the values that the outcome of a test may constrain (see ``Ranges._holds``)."""
-    found: set[Operand] = set()
-    todo = [cond]
-    while todo:
-        test = todo.pop()
-        if not isinstance(test, Op):
-            continue
-        if test.callee in _OF_TRUTHS:
-            todo += test.args
-            found.update(test.args)
-        elif test.callee is operations.range_goes_on:
-            found.add(test.args[0])
-        elif test.callee in COMPARISONS:
-            found.update(test.args)
-            found.update(a.args[0] for a in test.args if isinstance(a, Op) and a.callee is operator.mul)
-    return {value for value in found if isinstance(value, Op | Param)}
+def facts(cond: Operand, truth: bool) -> Iterator[Fact]:
+    """Yield what the outcome ``truth`` of a test says of values."""
+    if not isinstance(cond, Op):
+        return
+    callee, args = cond.callee, cond.args
+    if callee is operator.not_:
+        yield from facts(args[0], not truth)
+    elif callee in (operator.and_, operator.or_) and truth is (callee is operator.and_):
+        for part in args:
+            yield from facts(part, truth)
+    elif callee in (bool, operator.truth) and isinstance(args[0], Op | Param):
+        yield Fact(args[0], Const(0), operator.ne, truth)
+        yield from facts(args[0], truth)
+    elif callee is operations.range_goes_on and truth and isinstance(args[0], Op | Param):
+        yield Fact(args[0], args[1], step=args[2])
+    elif callee in COMPARISONS and len(args) == 2 and args[0] is not args[1]:
+        for left, (mine, other) in ((True, args), (False, args[::-1])):
+            if isinstance(mine, Op | Param):
+                yield Fact(mine, other, callee, truth, left)
+            if isinstance(mine, Op) and mine.callee is operator.mul and mine.args[0] is mine.args[1] and isinstance(mine.args[0], Op | Param):
+                yield Fact(mine.args[0], other, callee, truth, left, mine)
 
 
 class Tests:

@@ -12,22 +12,20 @@ import contextlib
 import functools
 import math
 import operator
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from hovis.base.once import once
-from hovis.ir import operations
 from hovis.ir.analysis.control_flow import Dominators
 from hovis.ir.model import Block, Branch, Edge, Function, Op, Operand, Param
 from hovis.lattice import AbstractValue, Const, Type, Union
 from hovis_xla.analysis.loop_forest import Region, all_loops, reachable, regions, successors
 from hovis_xla.analysis.ranges import intervals
 from hovis_xla.analysis.ranges.bounded_sums import bounded_sums
-from hovis_xla.analysis.ranges.dominating_tests import Tests, compared
-from hovis_xla.analysis.ranges.intervals import ADDS, COMPARISONS, RESULTS, SUBTRACTS, Interval, join, meet, within
+from hovis_xla.analysis.ranges.dominating_tests import Fact, Tests, facts
+from hovis_xla.analysis.ranges.intervals import ADDS, RESULTS, SUBTRACTS, Interval, join, meet, within
 
 #: The interval of Python's integers in compiled code.
 INT64: Final[Interval] = (-(2**63), 2**63 - 1)
@@ -49,7 +47,7 @@ ROUNDS: Final = 60
 GROWING: Final = frozenset({*ADDS, *SUBTRACTS, operator.mul, operator.imul, operator.lshift, operator.ilshift, operator.neg, operator.pow, operator.ipow})
 
 #: Bounds that widening tries first: the limits of machine words of each size.
-_STOPS: Final = sorted({s for k in (0, 1, 8, 16, 31, 32, 47, 53, 62, 63) for s in (2**k - 1, -(2**k))})
+_STOPS: Final = sorted({s for k in (0, 1, 8, 16, 31, 32, 47, 53, 62, 63, 64) for s in (2**k - 1, -(2**k))})
 
 
 def limits(kind: AbstractValue) -> Interval | None:
@@ -58,8 +56,7 @@ def limits(kind: AbstractValue) -> Interval | None:
         return limits_of(kind.value)
     if isinstance(kind, Union):
         found = [limits(t) for t in kind.members]
-        every = [f for f in found if f is not None]
-        return None if len(every) < len(found) else (min(f[0] for f in every), max(f[1] for f in every))
+        return None if None in found else functools.reduce(join, found)  # type: ignore[arg-type]
     return _limits_of_class(kind.cls) if isinstance(kind, Type) else None
 
 
@@ -90,6 +87,11 @@ def grows(op: Op) -> bool:
     return op.type == Type(int) and op.callee in GROWING
 
 
+def growing(blocks: Iterable[Block]) -> list[Op]:
+    """Return the ops in blocks whose results may need more bits than their operands have."""
+    return [op for block in blocks for op in block.all_ops() if grows(op)]
+
+
 def _unusual(rule: Any, right: Interval | None) -> bool:
     """May the right operand be one for which the result of NumPy is not the quotient, remainder or shift?"""
     assert right is not None
@@ -99,9 +101,9 @@ def _unusual(rule: Any, right: Interval | None) -> bool:
 
 
 class Ranges:
-    """The intervals of one Function. ``given``: known intervals of its parameters; ``caps``: intervals that other values are assumed to be in."""
+    """The intervals of one Function. ``given``: known intervals of its parameters."""
 
-    def __init__(self, function: Function, given: Sequence[Interval | None] = (), caps: Mapping[Op | Param, Interval] = MappingProxyType({})) -> None:
+    def __init__(self, function: Function, given: Sequence[Interval | None] = ()) -> None:
         self.order = reachable(function)
         self.number = {b: k for k, b in enumerate(self.order)}
         self.edges: dict[Block, list[tuple[Block, Edge]]] = {b: [] for b in self.order}
@@ -118,16 +120,16 @@ class Ranges:
         self.entry = function.blocks[0]
         self.top = regions(function)
         self.base: dict[Op | Param, Interval] = {}
-        self.caps: dict[Op | Param, Interval] = dict(caps)
+        #: intervals that values are assumed to be in, or proven to be in by ``bounded_sums``
+        self.caps: dict[Op | Param, Interval] = {p: found for p, found in zip(function.params, given, strict=False) if found is not None}
         #: upper bounds of the trip counts of loops
         self.rounds: dict[Region, int] = {}
         #: the blocks that the solver has reached
         self.reached: set[Block] = set()
+        #: what is known of values on each edge of a branch, and the blocks that only such an edge enters
+        self.told = self._told()
         self.asked = self._asked()
         self.stops = self._stops()
-        for param, found in zip(function.params, given, strict=False):
-            if found is not None:
-                self.caps[param] = found
         self._solve()
         caps = bounded_sums(self, list(self.whole))
         if caps:
@@ -143,17 +145,13 @@ class Ranges:
 
     def at(self, value: Operand, block: Block, asked: Operand | None = None) -> Interval | None:
         """Return the interval of an integer in a block, where the condition ``asked`` holds, if one is given; None if the value is no integer."""
-        if isinstance(value, Const):
-            return limits_of(value.value)
-        if not isinstance(value, Op | Param):
-            return None
-        found = self._base(value)
-        if found is None:
-            return None
-        if value in self.asked:
-            for test in self.asked[value].above(block):
-                found = self._said(*self.edges[test][0], value, found)
-        return found if asked is None else self._holds(asked, True, value, found)
+        found = self._seen(value)
+        if found is None or isinstance(value, Const):
+            return found
+        for behind in self.asked[value].above(block) if value in self.asked else ():
+            ((_, edge),) = self.edges[behind]
+            found = self._narrowed(found, self.told[edge][value])
+        return found if asked is None else self._narrowed(found, [fact for fact in facts(asked, True) if fact.value is value])
 
     def of(self, op: Op, block: Block | None = None) -> Interval | None:
         """Return the interval of the result of an op (in a block) before it is restricted to 64 bits; None if it may be anything."""
@@ -177,66 +175,51 @@ class Ranges:
 
     def unproven(self) -> int:
         """Count the operations on Python ints whose result may exceed 64 bits."""
-        return sum(1 for op in self.home if isinstance(op, Op) and grows(op) and not self.has_room(op))
+        return sum(not self.has_room(op) for op in growing(self.order))
 
     # --------------------------------------------------------------------------------------------- facts
 
-    def _base(self, value: Op | Param) -> Interval | None:
-        found = self.base.get(value)
-        return self.whole.get(value) if found is None else found
-
-    def _asked(self) -> "dict[Op | Param, Tests]":
-        """Find the values that some branch compares, each with the blocks that are entered only by an edge of such a branch."""
-        found: dict[Op | Param, list[Block]] = {}
-        for block in self.order:
-            if isinstance(block.terminator, Branch):
-                ways = [e.block for e in successors(block) if len(self.edges[e.block]) == 1 and e.block is not self.entry]
-                for value in compared(block.terminator.cond):
-                    found.setdefault(value, []).extend(ways)
-        return {value: Tests(blocks, self.dominators) for value, blocks in found.items()}
-
-    def _said(self, block: Block, edge: Edge, value: Op | Param, found: Interval) -> Interval:
-        """Narrow the interval ``found`` of a value by the condition under which an edge is taken."""
-        end = block.terminator
-        if not isinstance(end, Branch) or end.true.block is end.false.block:
-            return found
-        return self._holds(end.cond, edge is end.true, value, found)
-
-    def _holds(self, cond: Operand, truth: bool, value: Op | Param, found: Interval) -> Interval:
-        if not isinstance(cond, Op):
-            return found
-        if cond.callee is operator.not_:
-            return self._holds(cond.args[0], not truth, value, found)
-        if cond.callee in (bool, operator.truth):
-            if cond.args[0] is value:
-                return intervals.said(operator.ne, truth, True, found, (0, 0))
-            return self._holds(cond.args[0], truth, value, found)
-        if cond.callee in (operator.and_, operator.or_):
-            if truth is (cond.callee is operator.and_):
-                for part in cond.args:
-                    found = self._holds(part, truth, value, found)
-            return found
-        if cond.callee is operations.range_goes_on and truth and cond.args[0] is value:
-            step, stop = (self._seen(cond.args[k]) for k in (2, 1))
-            if step is not None and stop is not None and (step[0] > 0 or step[1] < 0):
-                return intervals.said(operator.lt if step[0] > 0 else operator.gt, True, True, found, stop)
-        if cond.callee not in COMPARISONS or len(cond.args) != 2 or cond.args[0] is cond.args[1]:
-            return found
-        for left in (True, False):
-            mine, other = cond.args if left else cond.args[::-1]
-            square = isinstance(mine, Op) and mine.callee is operator.mul and mine.args[0] is mine.args[1] is value and not _wraps(mine.type)
-            bound = self._seen(other) if mine is value or square else None
-            if bound is not None and square:
-                most = intervals.said(cond.callee, truth, left, self._seen(mine) or INT64, bound)[1]
-                root = math.isqrt(max(0, most))
-                found = meet(found, (-root, root))
-            elif bound is not None:
-                found = intervals.said(cond.callee, truth, left, found, bound)
+    def _told(self) -> dict[Edge, dict[Operand, list[Fact]]]:
+        """Find what the tests of branches say of values, by the edge that is taken."""
+        found: dict[Edge, dict[Operand, list[Fact]]] = {}
+        for end in [b.terminator for b in self.order]:
+            if isinstance(end, Branch) and end.true.block is not end.false.block:
+                for edge in (end.true, end.false):
+                    for fact in facts(end.cond, edge is end.true):
+                        found.setdefault(edge, {}).setdefault(fact.value, []).append(fact)
         return found
 
-    def _seen(self, other: Operand) -> Interval | None:
-        """Return the interval of the other side of a comparison: of a constant, or what is known of a value everywhere."""
-        return self._base(other) if isinstance(other, Op | Param) else limits_of(other.value) if isinstance(other, Const) else None
+    def _asked(self) -> dict[Operand, Tests]:
+        """Find for each value the blocks that are entered only by an edge on which something is known of it."""
+        found: dict[Operand, list[Block]] = {}
+        for edge, told in self.told.items():
+            if len(self.edges[edge.block]) == 1 and edge.block is not self.entry:
+                for value in told:
+                    found.setdefault(value, []).append(edge.block)
+        return {value: Tests(blocks, self.dominators) for value, blocks in found.items()}
+
+    def _narrowed(self, found: Interval, told: Iterable[Fact]) -> Interval:
+        """Narrow the interval of a value by what is known of it."""
+        for fact in told:
+            bound = self._seen(fact.bound)
+            step = None if fact.step is None else self._seen(fact.step)
+            if bound is None or (fact.step is not None and (step is None or step[0] <= 0 <= step[1])):
+                continue
+            if step is not None:
+                found = intervals.said(operator.lt if step[0] > 0 else operator.gt, True, True, found, bound)
+            elif fact.square is None:
+                found = intervals.said(fact.callee, fact.holds, fact.left, found, bound)
+            elif not _wraps(fact.square.type):
+                most = intervals.said(fact.callee, fact.holds, fact.left, self._seen(fact.square) or INT64, bound)[1]
+                root = math.isqrt(max(0, most))
+                found = meet(found, (-root, root))
+        return found
+
+    def _seen(self, value: Operand) -> Interval | None:
+        """Return the interval of a constant, or what is known of a value everywhere."""
+        if isinstance(value, Const):
+            return limits_of(value.value)
+        return self.base.get(value, self.whole.get(value)) if isinstance(value, Op | Param) else None
 
     # --------------------------------------------------------------------------------------------- solving
 
@@ -362,7 +345,7 @@ class Ranges:
         if isinstance(value, Op | Param):
             if value not in self.base:
                 return None if value in self.whole else INT64
-            return self._said(block, edge, value, self.at(value, block) or INT64)
+            return self._narrowed(self.at(value, block) or INT64, self.told.get(edge, {}).get(value, ()))
         return limits_of(value.value) if isinstance(value, Const) else None
 
     def _ops(self, block: Block) -> bool:
@@ -384,11 +367,9 @@ def _widened(old: Interval, new: Interval, stops: Sequence[int]) -> Interval:
     """Return the next wider bounds to try for an interval that has grown."""
     low, high = new
     if low < old[0]:
-        k = bisect.bisect_right(stops, low) - 1
-        low = stops[k] if k >= 0 else INT64[0]
+        low = stops[bisect.bisect_right(stops, low) - 1]
     if high > old[1]:
-        k = bisect.bisect_left(stops, high)
-        high = stops[k] if k < len(stops) else INT64[1]
+        high = stops[bisect.bisect_left(stops, high)]
     return low, high
 
 

@@ -162,10 +162,10 @@ def test_there_are_two_loops_for_one(fn):
     assert len(list(made.ops())) > 2 * len(list(function.ops()))
 
 
-@pytest.mark.parametrize(("fn", "args", "callee", "times"), [(of_rows, (np.arange(7), X), operator.truediv, 4), (recurrence, (31,), operator.mod, 8)])
-def test_fewer_rounds_at_a_time_where_the_bound_is_read(fn, args, callee, times):
+@pytest.mark.parametrize(("fn", "args", "callee"), [(of_rows, (np.arange(7), X), operator.truediv), (recurrence, (31,), operator.mod)])
+def test_eight_short_rounds_at_a_time(fn, args, callee):
     function = hovis_xla.jit(fn).trace(*args).function
-    assert [sum(op.callee is callee for op in f.ops()) for f in (function, unroll_counted(function))] == [1, 1 + times]
+    assert [sum(op.callee is callee for op in f.ops()) for f in (function, unroll_counted(function))] == [1, 9]
 
 
 def test_what_acts_or_leaves_in_the_middle_stays_as_it_is():

@@ -222,7 +222,18 @@ def rounds_of_a_byte(n):
     return rounds
 
 
+LARGE, THREE = np.uint64(2**63 - 2), np.uint64(3)
+
+
+def past_63_bits(n, x):
+    large = LARGE
+    for _ in range(n):
+        large = large + THREE
+    return x[large - LARGE]
+
+
 @pytest.mark.parametrize(("fn", "calls"), [
+    (past_63_bits, [(n, np.arange(8.0)) for n in (0, 2, 3, 30)]),
     (small_squares, [(np.array([1, 2, -3]), RNG.random(9)), (np.array([1, 2**32]), RNG.random(9))]),
     (around, [(RNG.random(300), n) for n in (5, 127, 128, 200, 300)] + [(RNG.random(127), 128)]),
     (rounds_of_a_byte, [(5,), (700,)]),

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import hovis_xla
+from hovis_xla.partition import decide
 from tests.xla.harness.checking import agree
 
 pytestmark = pytest.mark.xla
@@ -58,6 +59,11 @@ def repeated_sum(x):
 def test_how_often_something_is_repeated_decides_the_next_piece():
     jitted = in_parts(repeated_sum, (X,), (X - 1,), (X + 5,), (np.array([-1.0, 2.0]),))
     assert "border: numpy.repeat" in jitted.explain()
+
+
+def test_a_function_that_would_be_cut_up_too_often_stays_python(monkeypatch):
+    monkeypatch.setattr(decide, "ROUNDS", 0)
+    assert not pieces_of(in_parts(repeated_sum, (X,), (X - 1,), used=0))
 
 
 def test_lengths_are_compiled_a_few_times_and_then_when_they_come_again():
