@@ -22,7 +22,7 @@ from hovis_xla.emit.locations import Location, Place
 from hovis_xla.emit.values import ARRAY, INT64, Known, NotLowerable, Num, Operand, Owned, Ragged, Stored, Struct, Val, is_numpy, view_roots
 from hovis_xla.emit.view_steps import Box, Step
 from hovis_xla.jaxlib.adapter import context, ir
-from hovis_xla.lowering.control.control_flow import Walker
+from hovis_xla.lowering.module_state import ModuleState
 from hovis_xla.ops.ragged import extents
 
 #: A store at a known position is emitted as a concatenation if the array has at most this many times the elements of the stored part.
@@ -31,23 +31,8 @@ PIECES: Final = 64
 REMEMBERED: Final = 8
 
 
-class Arrays(Walker):
+class Arrays(ModuleState):
     """The part of a lowering that handles arrays."""
-
-    main: Any
-    module: Any
-    constants: dict[int, tuple[np.ndarray[Any, Any], Val]]
-    barriers: dict[str, str]
-    loaded: dict[Any, T]
-    #: the known single elements of a content: the indices and the value of each
-    cells: dict[Any, list[tuple[list[Any], T]]]
-    windows: dict[Any, T]
-    parts_read: dict[Any, list[tuple[list[T], T]]]
-    in_range_already: dict[Any, T]
-    #: keys of the constants that are, or may be, stored into
-    mutable_constants: set[object]
-    #: the arrays that are stored into, even if no element is stored
-    into: set[Location]
 
     def constant_array(self, array: np.ndarray[Any, Any], num: Num) -> Val:
         found = self.constants.get(id(array))

@@ -28,7 +28,7 @@ from hovis.library.numpy.types import array_like
 from hovis.library.tables.lowerings import LOWERINGS
 from hovis_xla.abi import host_callbacks
 from hovis_xla.analysis import persistent_scalars
-from hovis_xla.analysis.growable_lists import ItemsSeen, Listing
+from hovis_xla.analysis.growable_lists import ItemsSeen
 from hovis_xla.analysis.primitive_effects import ENVIRONMENT
 from hovis_xla.analysis.side_effects import acts, makes_text
 from hovis_xla.emit import builder
@@ -72,12 +72,6 @@ BUILDERS: Final = frozenset({operations.make_tuple, operations.make_list, operat
 
 class Calls(Effects):
     """The part of a lowering that dispatches on callees. Rows use its methods :meth:`bail_if`, :meth:`val` and :meth:`number`."""
-
-    #: the ops that the host executes; and the number of those that the program executes itself
-    hosted: list[Op | None]
-    worked: int
-    #: the growable lists, by the ops that make them
-    listings: dict[Op, Listing]
 
     @abstractmethod
     def inline(self, function: Function, args: list[Operand]) -> Operand:

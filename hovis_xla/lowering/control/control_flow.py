@@ -12,26 +12,23 @@ There is no other rule.  An Arrival at several blocks is again a branch, on the 
 loop with several headers.  Hence irreducible control flow and ``break`` out of nested loops need no special treatment.
 """
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Invoke, Jump, Op, Raise, Return
-from hovis.ir.model import Operand as IrOperand
 from hovis_xla.analysis.loop_forest import Catching, Region, carried_out, reach, with_heads
-from hovis_xla.analysis.trip_counts import Rounds
-from hovis_xla.choice.cost_model import Work
 from hovis_xla.emit import builder
 from hovis_xla.emit.block_slots import Pending, tensor
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.locations import Location
-from hovis_xla.emit.memory_ssa import Memory, content, locations, meet, moved, rows_of
-from hovis_xla.emit.values import INT32, UNDEF, Known, NotLowerable, OneOf, Operand, Raises, ShapeUnknown, Slot, Val, raised
+from hovis_xla.emit.memory_ssa import content, locations, meet, moved, rows_of
+from hovis_xla.emit.values import BOOL, INT32, UNDEF, Known, NotLowerable, OneOf, Operand, Raises, ShapeUnknown, Slot, Val, raised
 from hovis_xla.jaxlib.adapter import context, ir
 from hovis_xla.lowering.control.branches import Arrival, Choice, Joined, Side, Two, renumber
-from hovis_xla.lowering.control.store_sinking import Store
-from hovis_xla.lowering.function_scope import FunctionScope
+from hovis_xla.lowering.operands import Operands
 
 
 @contextmanager
@@ -52,71 +49,36 @@ def scratch(walker: "Walker") -> Iterator[Any]:
     selector.erase()
 
 
-class Walker(ABC):
+class Walker(Operands, ABC):
     """Emits the control flow. The meaning of ops and the exits of a function are the business of ``module.Lowering``."""
 
-    scope: FunctionScope
-    bail: T | None
-    token: Any
-    acted: bool
-    #: the number of loops around the code that is being emitted
-    depth: int = 0
-    #: the trip counts of these loops
-    rounds: tuple[Rounds, ...] = ()
-    #: the estimated cost of all ops, and the location that holds the remaining fuel (``compile_budget``)
-    work: Work
-    fuel: Location | None = None
-
-    #: the number of iterations that were peeled off each loop, by its header; under None: the number of ops in all of them
-    peeled: dict[Block | None, int]
-    #: the reasons why paths bail out
-    reasons: list[NotLowerable]
-    #: operations that were emitted and then discarded
-    given_up: list[Any]
-    #: for the array after each store: the array before it, the update, the starts
-    stored: "dict[Any, Store]"
-    #: the values that were loaded from arrays, by the content of the array
-    loads: dict[Any, list[T]]
-    memory: Memory
+    @abstractmethod
+    def lower_op(self, op: Op) -> None:
+        """Lower an op, and bind it to its result."""
 
     @abstractmethod
-    def lower_op(self, op: Op) -> None: ...
+    def call(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None = None) -> Operand:
+        """Return the result of a call."""
 
     @abstractmethod
-    def bail_if(self, condition: T) -> None: ...
+    def loop(self, start: Arrival, region: Region, until: Collection[Block]) -> Arrival:
+        """Emit a ``while`` and return the Arrival at the loop's exits (``while_loops``)."""
 
     @abstractmethod
-    def put(self, t: T, update: T, starts: tuple[T, ...]) -> T: ...
+    def leave(self, terminator: Return) -> tuple[Block, list[Slot]]:
+        """Return the exit that a return goes to, with the leaves of the result."""
 
-    @abstractmethod
-    def window(self, t: T, starts: tuple[T, ...], shape: tuple[int, ...]) -> T: ...
+    def is_exit(self, block: Block) -> bool:
+        return block in self.scope.templates
 
-    @abstractmethod
-    def barrier(self, *xs: T) -> T: ...
-
-    @abstractmethod
-    def forget(self, after: Any) -> None: ...
-
-    @abstractmethod
-    def wait_for_reads(self, loop: Any) -> None: ...
-
-    @abstractmethod
-    def read_within(self, blocks: Sequence[Any], results: Sequence[T]) -> None: ...
-
-    @abstractmethod
-    def operand(self, value: IrOperand) -> Operand: ...
-
-    @abstractmethod
-    def leave(self, terminator: Return) -> tuple[Block, list[Slot]]: ...
-
-    @abstractmethod
-    def is_exit(self, block: Block) -> bool: ...
-
-    @abstractmethod
-    def condition(self, value: Operand) -> "T | bool": ...
-
-    @abstractmethod
-    def give_up(self) -> None: ...
+    def condition(self, value: Operand) -> "T | bool":
+        if isinstance(value, OneOf):
+            value = self.each_way(value, lambda member: self.call(operator.truth, [member], {}))
+        if isinstance(value, Known):
+            return bool(value.value)
+        if isinstance(value, Val) and not value.num.shape:
+            return builder.convert(tensor(value), BOOL)
+        raise NotLowerable("a condition that is not a single truth value", self.op.location if self.op else None)
 
     # --------------------------------------------------------------------------------------------- one path
 
@@ -390,7 +352,3 @@ class Walker(ABC):
             if block in region.blocks:
                 self.scope.carried_out[block] = tuple(dict.fromkeys((*self.scope.carried_out.get(block, ()), *values)))
         return found
-
-    @abstractmethod
-    def loop(self, start: Arrival, region: Region, until: Collection[Block]) -> Arrival:
-        """Emit a ``while`` and return the Arrival at the loop's exits (``while_loops``)."""
