@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hovis.ir.model import Block
 from hovis_xla.emit import builder
-from hovis_xla.emit.block_slots import TAG, Pending, as_val, block_of, same_slot, tensor
+from hovis_xla.emit.block_slots import Pending, as_val, block_of, same_slot, tensor
 from hovis_xla.emit.builder import T, tensor_type
 from hovis_xla.emit.locations import Location
 from hovis_xla.emit.values import ARRAY, BOOL, EITHER, INT32, UNDEF, Num, OneOf, Slot, Stored, Struct, Val
@@ -139,7 +139,6 @@ class Joined:
         self.loops: list[tuple[int, Any]] = []  # loops on the sides, with the number of the side
         self.inline = self._small() and self._fits(contents)
         self.wanted: list[tuple[Pending, list[Slot], Num]] = []
-        self.tags: list[tuple[Pending, Pending]] = []
         self.compound: list[tuple[Pending, Kind, list[Slot | Pending]]] = []
         self.sunk: list[SunkStores] = []
         self.conditional: dict[Any, None] = {}  # arrays after the stores on the side with loops; these stores stay in place
@@ -232,7 +231,7 @@ class Joined:
         num = kind_of(defined[0], name)
         for other in defined[1:]:
             num = join(num, kind_of(other, name), name)
-        if not isinstance(num, Num):
+        if not isinstance(num, Num) or num.kind == EITHER:
             return self._parts(slots, num, name)
         if num.kind == ARRAY and num.shape and self.inline:
             passed = self._passed(slots)
@@ -246,10 +245,6 @@ class Joined:
                 return sunk.result
         pending = Pending()
         self.wanted.append((pending, slots, num))
-        if num.kind == EITHER:
-            tag = Pending()
-            self.tags.append((pending, tag))
-            self.wanted.append((tag, [s if s is UNDEF else self._tag(side, s, num) for side, s in zip(self.sides, slots, strict=True)], TAG))
         return pending
 
     def _parts(self, slots: list[Slot], kind: Kind, name: str) -> Pending:
@@ -261,10 +256,6 @@ class Joined:
         pending = Pending()
         self.compound.append((pending, kind, [self.slot(list(column), name) for column in zip(*rows, strict=True)]))
         return pending
-
-    def _tag(self, side: Side, slot: Slot, num: Num) -> Val:
-        with self._at_end(side):
-            return Val(TAG, as_val(slot, num).tag)
 
     def _inside(self, slot: Slot) -> bool:
         """Is the slot defined on one of the sides, and therefore not visible outside?"""
@@ -319,11 +310,6 @@ class Joined:
             self._select()
         else:
             self._branch()
-        for value, tag in self.tags:
-            found, which = value.value, tag.value
-            assert isinstance(found, Val)
-            assert isinstance(which, Val)
-            value.value = Val(found.num, found.ir, which.ir)
         if bails:
             flag = pending.value
             assert isinstance(flag, Val)

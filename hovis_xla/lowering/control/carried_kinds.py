@@ -1,6 +1,6 @@
 """The kind of a slot, and how a slot that is one of several kinds passes through ``if`` and ``while``.
 
-    Num       a number or an array: one XLA value
+    Num       a number or an array: one XLA value, and for EITHER a boolean that says which
     Same      a known object: no XLA value at all
     Parts     a container: the values of its parts
     Seat      an array that may be stored into, or a view of it: the starts of the view
@@ -20,7 +20,7 @@ from hovis.ir import operations
 from hovis.lattice.inspection import is_a
 from hovis_xla.abi.signature import Keyed
 from hovis_xla.emit import builder
-from hovis_xla.emit.block_slots import as_val, block_of, describe, is_within, join_nums, same_slot, tensor, unify
+from hovis_xla.emit.block_slots import TAG, as_val, block_of, describe, is_within, join_nums, same_slot, tensor, unify
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.locations import Location
 from hovis_xla.emit.values import (
@@ -168,7 +168,7 @@ def lasting(kind: Kind) -> bool:
 def nums_of(kind: Kind) -> list[Num]:
     """Return the Num of each number that a slot of this kind consists of."""
     if isinstance(kind, Num):
-        return [kind]
+        return [Num(SCALAR, kind.dtype), TAG] if kind.kind == EITHER else [kind]
     if isinstance(kind, Same):
         return []
     if isinstance(kind, Seat):
@@ -180,10 +180,13 @@ def nums_of(kind: Kind) -> list[Num]:
 
 def split(slot: Slot, kind: Kind) -> list[Slot]:
     """Return the numbers that a slot consists of, UNDEF where it has none."""
-    if isinstance(kind, Num):
+    if isinstance(kind, Num) and kind.kind != EITHER:
         return [slot]
     if slot is UNDEF:
         return [UNDEF for _ in nums_of(kind)]
+    if isinstance(kind, Num):
+        value = as_val(slot, kind)
+        return [Val(Num(SCALAR, kind.dtype), value.ir), Val(TAG, value.tag)]
     if isinstance(kind, Parts):
         assert isinstance(slot, Struct)
         return [s for part, k in zip(slot.parts, kind.parts, strict=True) for s in split(part, k)]
@@ -222,8 +225,7 @@ def picked(which: T | None, slots: dict[int, Slot]) -> Slot:
         assert which is not None
         is_other = builder.compare("EQ", which, builder.constant(k, INT32))
         a, b = as_val(found, num), as_val(slot, num)
-        tag = builder.select(is_other, T(b.tag, BOOL, ()), T(a.tag, BOOL, ())).ir if num.kind == EITHER else None
-        found = Val(num, builder.select(is_other, tensor(b), tensor(a)).ir, tag, a.roots | b.roots)
+        found = Val(num, builder.select(is_other, tensor(b), tensor(a)).ir, roots=a.roots | b.roots)
     return found
 
 
@@ -233,6 +235,9 @@ def _within(slot: Slot, kind: Kind) -> bool:
 
 def rebuild(kind: Kind, slots: Iterator[Slot]) -> Slot:
     """Rebuild a slot of this kind from its numbers, the inverse of :func:`split`."""
+    if isinstance(kind, Num) and kind.kind == EITHER:
+        value, tag = next(slots), next(slots)
+        return Val(kind, value.ir, tag.ir) if isinstance(value, Val) and isinstance(tag, Val) else UNDEF
     if isinstance(kind, Num):
         return next(slots)
     if isinstance(kind, Same):

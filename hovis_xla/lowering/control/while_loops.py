@@ -166,7 +166,7 @@ class LoopLowering(CarriedValues):
             flag = self._carry_go(go, bail, entry_bail)
             failed = self._carry_bail(bail, entry_bail)
             which = self._carry_choice(arrival.choice, leaving)
-            exits = [(b, [self.carry_exit(s, w.name_of(b, k)) for k, s in enumerate(slots)]) for _, b, slots in leaving]
+            exits = [(b, list(map(self.carry_exit, slots))) for _, b, slots in leaving]
             hlo.return_(self.ends)
         results = self._make(flag, failed)
         if self.acts:
@@ -181,8 +181,8 @@ class LoopLowering(CarriedValues):
                 w.loads.setdefault(before.ir, []).extend(T(results[k], v.num.dtype, ()) for k, v in enumerate(self.inits[:1]) if not v.num.shape)
         for location, at in self.arrays.items():
             w.memory.content[location] = T(results[at], location.dtype, location.shape)
-        for location, value in self.after.values():
-            w.memory.content[location] = T(results[value] if isinstance(value, int) else value, location.dtype, location.shape)
+        for location, after in self.after.items():
+            w.memory.content[after] = T(self.behind(self.inside[location].ir, results), after.dtype, after.shape)
         return self._after(results, exits, which)
 
     def _foresee(self, go: "T | bool", bail: T | None, entry_bail: T | None) -> tuple[T | None, T | None]:
