@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hovis.ir.model import Block
 from hovis_xla.emit import builder
-from hovis_xla.emit.block_slots import Pending, as_val, block_of, same_slot, tensor
+from hovis_xla.emit.block_slots import Pending, as_val, block_of, resolved, same_slot, tensor
 from hovis_xla.emit.builder import T, tensor_type
 from hovis_xla.emit.locations import Location
 from hovis_xla.emit.values import ARRAY, BOOL, EITHER, INT32, UNDEF, Num, OneOf, Slot, Stored, Struct, Val
@@ -274,23 +274,21 @@ class Joined:
         with self._at_end(side):
             return renumber(side.arrival.choice, {k: targets.index(b) for k, (b, _) in enumerate(side.arrival.entries)})
 
-    def choice(self, choices: "list[Choice | None]") -> Any:
-        """Return the merged choice, as a function to be called after :meth:`finish`."""
+    def choice(self, choices: "list[Choice | None]") -> "Choice | Pending":
+        """Return the merged choice."""
         known = {c for c in choices if isinstance(c, int)}
         if all(c is None or isinstance(c, int) for c in choices):
             if len(known) <= 1:
-                return lambda: next(iter(known), 0)
+                return next(iter(known), 0)
             if isinstance(self.by, Two):
-                numbers = {k: c for k, c in enumerate(choices) if isinstance(c, int)}
-                found = renumber(self.by, numbers)
-                return lambda: found
+                return renumber(self.by, {k: c for k, c in enumerate(choices) if isinstance(c, int)})
         pending = Pending()
         slots: list[Slot] = []
         for side, c in zip(self.sides, choices, strict=True):
             with self._at_end(side):
                 slots.append(UNDEF if c is None else Val(Num(ARRAY, INT32), as_tensor(c).ir))
         self.wanted.append((pending, slots, Num(ARRAY, INT32)))
-        return lambda: tensor(pending.value)  # type: ignore[arg-type]
+        return pending
 
     @contextmanager
     def _at_end(self, side: Side) -> Iterator[None]:
@@ -318,11 +316,10 @@ class Joined:
             with ir.InsertionPoint(self.holder):
                 sunk.store(self.walker)
         for pending, kind, parts in self.compound:
-            pending.value = rebuild(kind, iter([p.value if isinstance(p, Pending) else p for p in parts]))
+            pending.value = rebuild(kind, map(resolved, parts))
 
     def _select(self) -> None:
         """Move the operations of the sides here, and select the results. A value that is not defined on a side may be anything there."""
-        zeros = {k for k, (p, s, n) in enumerate(self.wanted) if n.dtype == BOOL and n.kind == ARRAY}
         for number, loop in self.loops:
             self._guard(number, loop)
         for after in reversed(self.conditional):
@@ -334,10 +331,10 @@ class Joined:
         for _, loop in self.loops:
             self.walker.wait_for_reads(loop)
         with ir.InsertionPoint(self.holder):
-            for k, (pending, slots, num) in enumerate(self.wanted):
+            for pending, slots, num in self.wanted:
                 chosen: Val | None = None
                 for number, slot in enumerate(slots):
-                    if slot is UNDEF and k not in zeros:
+                    if slot is UNDEF and not (num.kind == ARRAY and num.dtype == BOOL):
                         continue
                     value = as_val(slot, num)
                     if chosen is None:

@@ -1,7 +1,7 @@
 """The kind of a slot, and how a slot that is one of several kinds passes through ``if`` and ``while``.
 
     Num       a number or an array: one XLA value, and for EITHER a boolean that says which
-    Same      a known object: no XLA value at all
+    Keyed     a known object: no XLA value at all
     Parts     a container: the values of its parts
     Seat      an array that may be stored into, or a view of it: the starts of the view
     Sum       one of several: the number of the actual one, then the values of each (zeros for the others)
@@ -60,13 +60,6 @@ _PLAIN: Final = frozenset({operations.make_tuple, slice})
 
 
 @dataclass(frozen=True, slots=True)
-class Same:
-    """A known object."""
-
-    constant: Keyed
-
-
-@dataclass(frozen=True, slots=True)
 class Parts:
     """A container and the kinds of its parts; ``identity``: which object it is, if that can be observed."""
 
@@ -92,7 +85,7 @@ class Sum:
     members: "tuple[Kind, ...]"
 
 
-Kind = Num | Same | Parts | Seat | Sum
+Kind = Num | Keyed | Parts | Seat | Sum
 
 
 def kind_of(slot: Slot, what: str) -> Kind:
@@ -103,7 +96,7 @@ def kind_of(slot: Slot, what: str) -> Kind:
         return slot.num
     if isinstance(slot, Known):
         num = None if is_a(slot.value, np.ndarray) else num_of_value(slot.value)
-        return num or Same(Keyed(slot.value))
+        return num or Keyed(slot.value)
     if isinstance(slot, Struct):
         return Parts(slot.callee, tuple(kind_of(p, what) for p in slot.parts), None if _is_plain(slot.callee) else slot.op or slot)
     if isinstance(slot, OneOf):
@@ -169,7 +162,7 @@ def nums_of(kind: Kind) -> list[Num]:
     """Return the Num of each number that a slot of this kind consists of."""
     if isinstance(kind, Num):
         return [Num(SCALAR, kind.dtype), TAG] if kind.kind == EITHER else [kind]
-    if isinstance(kind, Same):
+    if isinstance(kind, Keyed):
         return []
     if isinstance(kind, Seat):
         return [START for _ in kind.sample.place.starts]
@@ -193,7 +186,7 @@ def split(slot: Slot, kind: Kind) -> list[Slot]:
     if isinstance(kind, Seat):
         assert isinstance(slot, Stored)
         return [Val(START, t.ir) for t in slot.place.starts]
-    return [] if isinstance(kind, Same) else _split_sum(slot, kind)
+    return [] if isinstance(kind, Keyed) else _split_sum(slot, kind)
 
 
 def _split_sum(slot: Slot, kind: Sum) -> list[Slot]:
@@ -240,8 +233,8 @@ def rebuild(kind: Kind, slots: Iterator[Slot]) -> Slot:
         return Val(kind, value.ir, tag.ir) if isinstance(value, Val) and isinstance(tag, Val) else UNDEF
     if isinstance(kind, Num):
         return next(slots)
-    if isinstance(kind, Same):
-        return Known(kind.constant.value)
+    if isinstance(kind, Keyed):
+        return Known(kind.value)
     if isinstance(kind, Seat):
         sample = kind.sample
         starts = [next(slots) for _ in sample.place.starts]

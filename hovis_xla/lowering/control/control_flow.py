@@ -12,6 +12,7 @@ There is no other rule.  An Arrival at several blocks is again a branch, on the 
 loop with several headers.  Hence irreducible control flow and ``break`` out of nested loops need no special treatment.
 """
 
+import functools
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -21,7 +22,7 @@ from typing import Any, cast
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Invoke, Jump, Op, Raise, Return
 from hovis_xla.analysis.loop_forest import Catching, Region, carried_out, reach, with_heads
 from hovis_xla.emit import builder
-from hovis_xla.emit.block_slots import Pending, tensor
+from hovis_xla.emit.block_slots import Pending, resolved, tensor
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.locations import Location
 from hovis_xla.emit.memory_ssa import content, locations, meet, moved, rows_of
@@ -204,9 +205,7 @@ class Walker(Operands, ABC):
             return self.walk(Arrival(groups[choice][0], renumber(start.choice, groups[choice][1])), region, {*until, *shared}, first)
         starts = [Arrival(entries, renumber(start.choice, numbers)) for entries, numbers in groups]
         stop = {*until, *shared}
-        with scratch(self) as holder:
-            sides = [self.side(holder, lambda s=s: self.walk(s, region, stop, first)) for s in starts]
-            return self.merge(choice, sides, holder)
+        return self.merged(choice, [functools.partial(self.walk, s, region, stop, first) for s in starts])
 
     def _groups(self, start: Arrival, region: Region, first: bool, until: Collection[Block]) -> list[tuple[list[tuple[Block, list[Slot]]], dict[int, int]]]:
         """Group the entries, those into different headers of one loop together: (entries, old number → number within the group)."""
@@ -239,7 +238,12 @@ class Walker(Operands, ABC):
             self.scope.catching = catching
             self.scope.env, self.bail, self.token, self.acted, self.memory.content = outer
 
-    def merge(self, choice: Choice, sides: list[Side], holder: Any) -> Arrival:
+    def merged(self, choice: Choice, walks: "Sequence[Callable[[], Arrival]]") -> Arrival:
+        """Emit several walks, of which ``choice`` picks one, and return the Arrival at the end of any of them."""
+        with scratch(self) as holder:
+            return self._merge(choice, [self.side(holder, walk) for walk in walks], holder)
+
+    def _merge(self, choice: Choice, sides: list[Side], holder: Any) -> Arrival:
         """Merge the Arrivals of the sides, of which ``choice`` picks one, into one Arrival."""
         targets = list(dict.fromkeys(block for side in sides for block, _ in side.arrival.entries))
         table: list[tuple[Block, int, list[Slot]]] = []
@@ -257,11 +261,12 @@ class Walker(Operands, ABC):
         picked = joined.choice([joined.renumbered(side, targets) for side in sides])
         joined.finish()
         for location, slot in filled:
-            found = slot.value if isinstance(slot, Pending) else slot
+            found = resolved(slot)
             # a location without content on any side belongs to a member of a OneOf that can't occur here
             self.memory.content[location] = tensor(found) if isinstance(found, Val) else builder.zeros(location.dtype, location.shape)
         self.acted = self.acted or any(s.acted for s in sides)
-        return Arrival([(t, [s if not isinstance(s, Pending) else s.value for s in merged[t]]) for t in targets], picked())
+        taken = tensor(cast(Val, picked.value)) if isinstance(picked, Pending) else picked
+        return Arrival([(target, list(map(resolved, merged[target]))) for target in targets], taken)
 
     def kept(self, block: Block) -> set[Location]:
         """Return the locations that are referred to from ``block`` on, except by its own slots; within an expression, all that are known."""
@@ -329,18 +334,16 @@ class Walker(Operands, ABC):
                 return Arrival([])
 
         with scratch(self) as holder:
-            sides = [self.side(holder, lambda m=m: walk(m)) for m in value.members]
+            sides = [self.side(holder, functools.partial(walk, m)) for m in value.members]
             if len(reasons) == len(sides):
                 raise reasons[0]
-            found = self.merge(T(value.which, INT32, ()), sides, holder)
+            found = self._merge(T(value.which, INT32, ()), sides, holder)
         return cast(Operand, found.entries[0][1][0])
 
     def choose(self, pred: T, yes: Operand, no: Operand) -> Operand:
         """Select one of two operands of any kinds: ``yes`` where ``pred`` holds, else ``no``."""
         there = Block()
-        with scratch(self) as holder:
-            sides = [self.side(holder, lambda x=x: Arrival([(there, [x])])) for x in (yes, no)]
-            found = self.merge(Two(pred, 0, 1), sides, holder)
+        found = self.merged(Two(pred, 0, 1), [functools.partial(Arrival, [(there, [x])]) for x in (yes, no)])
         return cast(Operand, found.entries[0][1][0])
 
     # --------------------------------------------------------------------------------------------- loops

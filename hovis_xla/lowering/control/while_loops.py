@@ -13,6 +13,7 @@ were emitted are discarded.  Then one iteration is peeled off (``x = 0``, and an
 is taken to be of either kind from the start.
 """
 
+import functools
 import operator
 from collections.abc import Collection, Sequence
 from typing import Any, Final
@@ -37,7 +38,6 @@ from hovis_xla.emit.values import (
     NotLowerable,
     Num,
     Raises,
-    Slot,
     Val,
 )
 from hovis_xla.jaxlib.adapter import context, ir
@@ -331,13 +331,7 @@ class LoopLowering(CarriedValues):
                 entries.insert(0, w.along(self.top.leave))
             choice: Choice = 0 if which is None else T(results[which], INT32, ())
         blocks = [b for b, _ in entries]
-        if len(set(blocks)) < len(blocks):
-            return self._distinct(entries, choice)
+        if len(set(blocks)) < len(blocks):  # the exit of the test and a break lead to the same block
+            with ir.InsertionPoint(self.holder):
+                return w.merged(choice, [functools.partial(Arrival, [entry]) for entry in entries])
         return Arrival(entries, choice)
-
-    def _distinct(self, entries: list[tuple[Block, list[Slot]]], choice: Choice) -> Arrival:
-        """Merge the exit of the test and a break that lead to the same block: one entry, with slots selected."""
-        w = self.walker
-        with ir.InsertionPoint(self.holder), scratch(w) as holder:
-            sides = [w.side(holder, lambda e=e: Arrival([e])) for e in entries]
-            return w.merge(choice, sides, holder)
