@@ -21,6 +21,7 @@ from hovis_xla.emit.inplace_stores import is_computed_in_place, unread
 from hovis_xla.emit.locations import Location, Place
 from hovis_xla.emit.values import ARRAY, INT64, Known, NotLowerable, Num, Operand, Owned, Ragged, Stored, Struct, Val, is_numpy, view_roots
 from hovis_xla.emit.view_steps import Box, Step
+from hovis_xla.hlo.module import last_of
 from hovis_xla.jaxlib.adapter import context, ir
 from hovis_xla.lowering.module_state import ModuleState
 from hovis_xla.ops.ragged import extents
@@ -63,7 +64,7 @@ class Arrays(ModuleState):
             return t
         key = _seen(t, place)
         found = self.loaded.get(key)
-        if found is None or not is_within(ir.InsertionPoint.current.block, block_of(found.ir)):
+        if found is None or not is_visible(found):
             found = self._known_cell(t, place)
         if found is None:
             found = place.load(t)
@@ -91,7 +92,7 @@ class Arrays(ModuleState):
     def window(self, t: T, starts: tuple[T, ...], shape: tuple[int, ...]) -> T:
         """Load the part of the current content ``t`` that begins at ``starts``, as an array of this shape."""
         found = self.windows.get((t.ir, tuple(s.ir for s in starts), shape))
-        if found is None or not is_within(ir.InsertionPoint.current.block, block_of(found.ir)):
+        if found is None or not is_visible(found):
             found = self.barrier(slicing.dynamic_slice(t, starts, shape))
             if self.depth:
                 self.loads.setdefault(t.ir, []).append(found)
@@ -151,8 +152,7 @@ class Arrays(ModuleState):
             return step.load(t)
         seen = self.parts_read.setdefault((t.ir, step.skeleton), [])
         for before, found in seen:
-            alike = all(difference(x.ir, y.ir) == 0 for x, y in zip(before, starts, strict=True))
-            if alike and is_within(ir.InsertionPoint.current.block, block_of(found.ir)):
+            if is_visible(found) and all(difference(x.ir, y.ir) == 0 for x, y in zip(before, starts, strict=True)):
                 return found
         found = step.load(t)
         seen.insert(0, (starts, found))
@@ -233,11 +233,10 @@ class Arrays(ModuleState):
 
     def wait_for_reads(self, loop: Any) -> None:
         """Make a ``while`` that stores into arrays start only after the loads from these arrays in the block around it."""
-        block = loop.operation.block
-        ends = loop.regions[1].blocks[0].operations[len(loop.regions[1].blocks[0].operations) - 1].operands
+        block, body = loop.operation.block, loop.regions[1].blocks[0]
         reads: list[T] = []
-        for k, value in enumerate(loop.operands):
-            if value in self.loads and ends[k] != loop.regions[1].blocks[0].arguments[k]:
+        for value, argument, end in zip(loop.operands, body.arguments, last_of(body).operands, strict=True):
+            if value in self.loads and end != argument:
                 reads += [x for x in self.loads[value] if block_of(x.ir) == block]
         at = next((k for k, v in enumerate(loop.operands) if isinstance(v.type, ir.RankedTensorType) and not v.type.shape), None)
         if reads and at is not None:

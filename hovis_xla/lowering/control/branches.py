@@ -17,6 +17,7 @@ from hovis_xla.emit.block_slots import Pending, as_val, block_of, resolved, same
 from hovis_xla.emit.builder import T, tensor_type
 from hovis_xla.emit.locations import Location
 from hovis_xla.emit.values import ARRAY, BOOL, EITHER, INT32, UNDEF, Num, OneOf, Slot, Stored, Struct, Val
+from hovis_xla.hlo.module import last_of
 from hovis_xla.jaxlib.adapter import context, ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 from hovis_xla.lowering.control.carried_kinds import Kind, join, kind_of, rebuild, split
@@ -182,11 +183,11 @@ class Joined:
         """Match an array that loops on one side change and the other sides leave as it is: return its value after them, and the contents after
         stores, which the loops read; else None.
         """
-        made = [s for s in slots if isinstance(s, Val) and any(block_of(s.ir) == b for b in self.blocks)]
+        made = [s for s in slots if isinstance(s, Val) and block_of(s.ir) in self.blocks]
         if len(made) != 1 or len({k for k, _ in self.loops}) != 1 or not any(made[0] is s for s in (slots[k] for k, _ in self.loops)):
             return None
         t, stores, looks = made[0].ir, [], False
-        while any(block_of(t) == b for b in self.blocks):
+        while block_of(t) in self.blocks:
             if t in self.walker.stored:
                 looks = looks or any(use.owner.operation.name == "stablehlo.while" for use in t.uses)
                 stores.append(t)
@@ -260,12 +261,12 @@ class Joined:
     def _inside(self, slot: Slot) -> bool:
         """Is the slot defined on one of the sides, and therefore not visible outside?"""
         if isinstance(slot, Struct):
-            return any(self._inside(p) for p in slot.parts)
+            return any(map(self._inside, slot.parts))
         if isinstance(slot, Stored):
-            return any(block_of(t.ir) == b for t in slot.place.starts for b in self.blocks)
+            return any(block_of(t.ir) in self.blocks for t in slot.place.starts)
         if isinstance(slot, OneOf):
-            return any(block_of(slot.which) == b for b in self.blocks) or any(self._inside(m) for m in slot.members)
-        return isinstance(slot, Val) and any(block_of(slot.ir) == b for b in self.blocks)
+            return block_of(slot.which) in self.blocks or any(map(self._inside, slot.members))
+        return isinstance(slot, Val) and block_of(slot.ir) in self.blocks
 
     def renumbered(self, side: Side, targets: list[Block]) -> "Choice | None":
         """Return the choice at the end of a side, in the numbering of ``targets``; None if the side reaches no block."""
@@ -348,7 +349,7 @@ class Joined:
     def _guard(self, number: int, loop: Any) -> None:
         """Make a loop iterate only where its side is the one that is taken."""
         here = self._here(number)
-        end = loop.regions[0].blocks[0].operations[len(loop.regions[0].blocks[0].operations) - 1]
+        end = last_of(loop.regions[0].blocks[0])
         with ir.InsertionPoint(end), ir.Location.unknown(context()):
             end.operands[0] = builder.and_(T(end.operands[0], BOOL, ()), here).ir
 
