@@ -1,5 +1,6 @@
 """Arrays during lowering: their places in memory, loads from them and stores into them."""
 
+import math
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
@@ -49,13 +50,10 @@ class Arrays(ModuleState):
         if mutable:
             self.memory.bottom[place.location] = T(value, num.dtype, num.shape)
             return self.array_at(place)
-        return Val(num, value, roots=frozenset({owned(place.location)}), place=place)
+        return Val(num, value, roots=frozenset({Owned(owner) if isinstance(owner, int) else Owned(None, id(owner))}), place=place)
 
     def array_at(self, place: Place) -> Stored:
-        return Stored(Num(ARRAY, place.dtype, place.shape), place, self._read)
-
-    def _read(self, place: Place) -> Any:
-        return self.load(place).ir
+        return Stored(Num(ARRAY, place.dtype, place.shape), place, lambda place: self.load(place).ir)
 
     def load(self, place: Place) -> T:
         """Return the current content of a place. Inside a loop, barriers keep loads of small parts in order with the stores around them."""
@@ -91,8 +89,9 @@ class Arrays(ModuleState):
 
     def window(self, t: T, starts: tuple[T, ...], shape: tuple[int, ...]) -> T:
         """Load the part of the current content ``t`` that begins at ``starts``, as an array of this shape."""
-        found = self.windows.get((t.ir, tuple(s.ir for s in starts), shape))
-        if found is None or not is_visible(found):
+        wanted, cells = [s.ir for s in starts], self.cells.get(t.ir, ()) if math.prod(shape) == 1 else ()
+        found = next((value for at, value in reversed(cells) if at == wanted and is_visible(value)), None)
+        if found is None:
             found = self.barrier(slicing.dynamic_slice(t, starts, shape))
             if self.depth:
                 self.loads.setdefault(t.ir, []).append(found)
@@ -104,15 +103,12 @@ class Arrays(ModuleState):
         starts = _cell(place)
         if starts is not None:
             self.cells.setdefault(t.ir, []).append((starts, found))
-        if found.size == 1 and len(place.steps) == 1 and isinstance(place.steps[0], Box):
-            self.windows[t.ir, tuple(s.ir if isinstance(s, T) else s for s in place.steps[0].starts), (1,) * len(t.shape)] = found
 
     def forget(self, content: Any) -> None:
         """Drop the recorded values of a content: those that were taken from a store and not loaded no longer hold."""
         self.cells.pop(content, None)
-        for known in (self.loaded, self.windows):
-            for key in [key for key in known if key[0] == content]:
-                del known[key]
+        for key in [key for key in self.loaded if key[0] == content]:
+            del self.loaded[key]
 
     def fresh(self, t: T, c_order: bool = False) -> Val:
         """Return an array in memory of its own, for a call whose results are views for other arguments."""
@@ -171,11 +167,12 @@ class Arrays(ModuleState):
         if isinstance(found, Stored) or (found.place is not None and not mutable and not (op.callee is operator.getitem and found.place.own)):
             return found
         own = found.place is not None and found.place.own and found.place.location.owner is None
-        if any(found is a for a in args) or (not own and (isinstance(op.callee, Function) or _may_share(op) or _is_of(found, args))):
+        same = any(found is a for a in args)
+        told = same or isinstance(op.callee, Function) or _is_of(found, args)
+        if same or (not own and (told or (may_share(op) and not is_in(op.callee, _COMPUTING)))):
             if mutable:
                 raise NotLowerable("a view, or a possible view, of an array that is stored into")
             near = [a for a in args if isinstance(a, Val) and a.num.kind == ARRAY]
-            told = isinstance(op.callee, Function) or any(found is a for a in args) or _is_of(found, args)
             return found if told else Val(found.num, found.ir, roots=view_roots(near) or found.roots)
         t = tensor(found)
         sources = [a.place.location for a in _arrays_in(args) if isinstance(a, Val) and a.place is not None]
@@ -272,18 +269,9 @@ def is_visible(t: T) -> bool:
 _COMPUTING: Final = frozenset((*OPERATORS, operator.matmul))
 
 
-def _may_share(op: Op) -> bool:
-    return may_share(op) and not is_in(op.callee, _COMPUTING)
-
-
 def _is_of(found: Val, args: Sequence[Operand]) -> bool:
     """Do the roots of a result say that it may share memory with an argument?"""
     return any(isinstance(r, Owned) for r in found.roots) or any(isinstance(a, Val) and found.roots & a.roots for a in args)
-
-
-def owned(location: Location) -> Owned:
-    """Return the Owned root of a location that belongs to the caller, by which the host identifies it."""
-    return Owned(location.owner) if isinstance(location.owner, int) else Owned(None, id(location.owner))
 
 
 def _is_made_by(found: Struct, op: Op, args: Sequence[Operand]) -> bool:

@@ -94,10 +94,9 @@ class ModuleState:
     barriers: dict[str, str] = field(default_factory=dict)
     #: for the array after each store: the array before it, the update, the starts
     stored: dict[Any, Store] = field(default_factory=dict)
-    #: the values that were loaded from arrays, by the content of the array; by the place in it as well; as parts with given starts and shape
+    #: the values that were loaded from arrays, by the content of the array; by the place in it as well
     loads: dict[Any, list[T]] = field(default_factory=dict)
     loaded: dict[Any, T] = field(default_factory=dict)
-    windows: dict[Any, T] = field(default_factory=dict)
     #: the known single elements of a content: the indices and the value of each
     cells: dict[Any, list[tuple[list[Any], T]]] = field(default_factory=dict)
     #: the parts of immutable arrays that views show: the starts and the value of each

@@ -27,7 +27,6 @@ from hovis_xla.emit import builder
 from hovis_xla.emit.affine import difference
 from hovis_xla.emit.block_slots import as_val, num_of, tensor
 from hovis_xla.emit.builder import T
-from hovis_xla.emit.locations import Location
 from hovis_xla.emit.memory_ssa import Loop
 from hovis_xla.emit.values import (
     ARRAY,
@@ -279,7 +278,7 @@ class LoopLowering(CarriedValues):
             if self.top is not None:
                 outer = w.scope.env, w.bail, w.token, w.acted, w.memory.content, w.depth
                 w.scope.env, w.bail, w.acted, w.depth = dict(w.scope.env), None, False, 0  # depth 0: no store that loads have to be ordered with
-                w.memory.content = {**w.memory.content, **{loc: T(arguments[at], loc.dtype, loc.shape) for at, loc in self._held()}}
+                w.memory.content = w.memory.content | {loc: T(arguments[at], loc.dtype, loc.shape) for loc, at in (self.arrays | self.carried).items()}
                 test = self._goes_on(arguments, self.top)
                 go = test if go is None else builder.and_(test, go)
                 w.scope.env, w.bail, w.token, w.acted, w.memory.content, w.depth = outer
@@ -291,10 +290,6 @@ class LoopLowering(CarriedValues):
         self.body.append_to(made.regions[1])
         w.wait_for_reads(made.operation)
         return list(made.results)
-
-    def _held(self) -> list[tuple[int, Location]]:
-        """List the locations in memory during the loop, with the index under which each is carried."""
-        return [(at, loc) for loc, at in (*self.arrays.items(), *self.carried.items())]
 
     def _test(self, values: Sequence[Any]) -> T:
         """Emit the header's ops and its test on these values: True to stay."""
