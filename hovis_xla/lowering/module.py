@@ -65,7 +65,7 @@ Returns = tuple[list[tuple[Template, list[Slot]]], Choice]
 
 
 class Lowering(Results):
-    """The lowering of one module. Rows use its methods :meth:`bail_if`, :meth:`val` and :meth:`number`."""
+    """The lowering of one module. Rows use its methods :meth:`bail_if` and :meth:`val`."""
 
     # --------------------------------------------------------------------------------------------- functions
 

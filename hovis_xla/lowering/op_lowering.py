@@ -71,7 +71,7 @@ BUILDERS: Final = frozenset({operations.make_tuple, operations.make_list, operat
 
 
 class Calls(Effects):
-    """The part of a lowering that dispatches on callees. Rows use its methods :meth:`bail_if`, :meth:`val` and :meth:`number`."""
+    """The part of a lowering that dispatches on callees. Rows use its methods :meth:`bail_if` and :meth:`val`."""
 
     @abstractmethod
     def inline(self, function: Function, args: list[Operand]) -> Operand:

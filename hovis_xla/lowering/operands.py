@@ -14,9 +14,9 @@ from hovis_xla.analysis.ranges.integer_ranges import limits, limits_of
 from hovis_xla.analysis.ranges.intervals import RESULTS, Interval
 from hovis_xla.analysis.speculative_loads import read_if
 from hovis_xla.emit import builder
-from hovis_xla.emit.block_slots import as_val, tensor
+from hovis_xla.emit.block_slots import as_val
 from hovis_xla.emit.builder import T
-from hovis_xla.emit.values import ARRAY, EITHER, Known, NotLowerable, Num, OneOf, Operand, Raised, Struct, Val, abstract, num_of_value
+from hovis_xla.emit.values import ARRAY, EITHER, Known, NotLowerable, OneOf, Operand, Raised, Struct, Val, abstract, num_of_value
 from hovis_xla.lowering.array_values import Arrays
 
 
@@ -45,12 +45,6 @@ class Operands(Arrays):
                 except OverflowError:
                     raise NotLowerable("an integer of more than 64 bits") from None
         raise NotLowerable(f"a number or an array is needed here, not {described(operand)}")
-
-    def number(self, operand: Operand, num: Num) -> T:
-        """Return an operand as a tensor; its Num must be exactly ``num``."""
-        value = self.val(operand)
-        assert value.num == num, (value.num, num)
-        return tensor(value)
 
     def interval(self, operand: Operand) -> "Interval | None":
         """Return the interval of an integer operand of the current operation, or None if it is no integer."""

@@ -295,16 +295,11 @@ class Walker(Operands, ABC):
 
     def _contents(self, sides: list[Side], used: dict[Location, tuple[Location | None, ...]]) -> list[tuple[Location, list[Slot]]]:
         """Collect the content on each side of every location whose content differs, or that is new."""
-        rows: dict[Location, list[Slot]] = {}
         here = self.memory.content
-        for location in dict.fromkeys(loc for s in sides if s.arrival.entries for loc, t in s.content.items() if loc not in here or here[loc].ir != t.ir):
-            if self.memory.knows(location):
-                rows[location] = [self._was(s, location) for s in sides]
-        for location, sources in used.items():
-            if location in rows or self.memory.knows(location):
-                continue
-            rows[location] = [UNDEF if one is None else self._was(s, one) for s, one in zip(sides, sources, strict=True)]
-        return list(rows.items())
+        changed = dict.fromkeys(loc for s in sides if s.arrival.entries for loc, t in s.content.items() if loc not in here or here[loc].ir != t.ir)
+        sources: dict[Location, tuple[Location | None, ...]] = {loc: (loc,) * len(sides) for loc in changed if self.memory.knows(loc)}
+        sources |= {loc: row for loc, row in used.items() if not self.memory.knows(loc)}
+        return [(loc, [UNDEF if one is None else self._was(s, one) for s, one in zip(sides, row, strict=True)]) for loc, row in sources.items()]
 
     def _was(self, side: Side, location: Location) -> Slot:
         """Return the content of a location at the end of a side; UNDEF if it has none there."""
@@ -313,8 +308,7 @@ class Walker(Operands, ABC):
         return content(side.content.get(location) or self.memory.read(location))
 
     def name_of(self, block: Block, k: int) -> str:
-        names = [p.name for p in block.params]
-        return names[k] or "a value" if k < len(names) else "a value"
+        return (block.params[k].name if k < len(block.params) else None) or "a value"
 
     def each_way(self, value: OneOf, does: "Callable[[Operand], Operand]") -> Operand:
         """Apply ``does`` to each member of a OneOf, and merge the results by the member that it is at run time. A member for which that can't be
