@@ -299,7 +299,7 @@ def _picks_first(index: Operand) -> bool:
     else:
         items = index.parts if isinstance(index, Struct) and index.callee is operations.make_tuple else (index,)
     arrays = [_is_array(item) for item in items]
-    return not any(arrays[arrays.index(False) :]) if False in arrays else True
+    return arrays == sorted(arrays, reverse=True)
 
 
 def _is_array(item: Any) -> bool:

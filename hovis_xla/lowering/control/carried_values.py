@@ -53,7 +53,7 @@ class Changed(Exception):
 
 
 class CarriedValues:
-    """The carried values of one loop. ``carry`` adds one: (value at the start, value at the end of an iteration)."""
+    """The carried values of one loop. ``carry`` adds one: (value at the end of an iteration, value at the start)."""
 
     #: the operation before which code in front of the loop is emitted
     holder: Any
@@ -140,16 +140,16 @@ class CarriedValues:
 
     def carry_memory(self) -> dict[Location, int]:
         """Carry the memory that the body used; return the index under which each location is carried."""
-        return {
-            location: self.carry(before.ir, self.inside.get(location, here).ir, argument=False) for location, (before, here) in self.loop.carried.items()
-        }  # fmt: skip
+        return {loc: self.carry(self.inside.get(loc, here), before, argument=False) for loc, (before, here) in self.loop.carried.items()}
 
-    def carry(self, init: Any, end: Any, argument: bool = True) -> int:
-        """Carry one more value and return its index; init and end are MLIR values."""
+    def carry(self, end: T, init: T | None = None, argument: bool = True) -> int:
+        """Carry one more value and return its index; ``init`` is its value before the loop, by default zeros."""
+        if init is None:
+            init = self.outside(lambda: builder.zeros(end.dtype, end.shape))
         if argument:
-            self.body.add_argument(init.type, ir.Location.unknown(context()))
-        self.more.append(init)
-        self.ends.append(end)
+            self.body.add_argument(init.ir.type, ir.Location.unknown(context()))
+        self.more.append(init.ir)
+        self.ends.append(end.ir)
         return len(self.ends) - 1
 
     def outside(self, make: Any) -> Any:
@@ -236,7 +236,7 @@ class CarriedValues:
     def _carry_value(self, value: Any, num: Num) -> Any:
         """Carry an MLIR value that leaves the loop, unless it is visible outside; return it."""
         if block_of(value) == self.body and value not in self.ends:
-            self.carry(self.outside(lambda: builder.zeros(num.dtype, num.shape)).ir, value)
+            self.carry(T(value, num.dtype, num.shape))
         return value
 
     def behind(self, value: Any, results: Sequence[Any]) -> Any:

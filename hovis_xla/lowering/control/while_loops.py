@@ -156,14 +156,15 @@ class LoopLowering(CarriedValues):
             going = {k: self.heads.index(b) for k, (b, _) in enumerate(arrival.entries) if b in self.heads}
             if len(self.heads) > 1:
                 first = self.outside(lambda: as_tensor(self.start.choice))
-                self.carry(first.ir, as_tensor(renumber(arrival.choice, going)).ir, argument=False)
+                self.carry(as_tensor(renumber(arrival.choice, going)), first, argument=False)
             if self.acts:
-                self.carry(w.token, token, argument=False)
+                self.more.append(w.token)
+                self.ends.append(token)
             self.carried = self.carry_memory()
             go: T | bool = is_one_of(arrival.choice, going) if arrival.entries else False
             bail, entry_bail = self._foresee(go, bail, entry_bail)
             flag = self._carry_go(go, bail, entry_bail)
-            failed = self._carry_bail(bail, entry_bail)
+            failed = None if bail is None else self.carry(bail, entry_bail)
             which = self._carry_choice(arrival.choice, leaving)
             exits = [(b, list(map(self.carry_exit, slots))) for _, b, slots in leaving]
             hlo.return_(self.ends)
@@ -237,17 +238,11 @@ class LoopLowering(CarriedValues):
             return None
         init = self.outside(lambda: builder.constant(True) if entry_bail is None else builder.not_(entry_bail))
         if self.top is not None and go is True:  # the flag keeps its initial value
-            return self.carry(init.ir, self.argument(Num(ARRAY, BOOL)), argument=False)
+            return self.carry(T(self.argument(Num(ARRAY, BOOL)), BOOL, ()), init, argument=False)
         end = truth(go)
         if bail is not None:
             end = builder.and_(end, builder.not_(bail))
-        return self.carry(init.ir, end.ir)
-
-    def _carry_bail(self, bail: T | None, entry_bail: T | None) -> int | None:
-        if bail is None:
-            return None
-        init = entry_bail if entry_bail is not None else self.outside(lambda: builder.constant(False))
-        return self.carry(init.ir, bail.ir)
+        return self.carry(end, init)
 
     def _carry_choice(self, choice: Choice, leaving: list[Any]) -> Any:
         """Carry the number of the exit that was taken, and return its index; None if there is only one. With a test at the top, 0 is the exit of
@@ -257,11 +252,9 @@ class LoopLowering(CarriedValues):
         if len(leaving) + shift <= 1:
             return None
         numbers = {k: n + shift for n, (k, _, _) in enumerate(leaving)}
-        init = self.outside(lambda: builder.constant(0, INT32))
         if self.top is not None:
-            heads = {k: 0 for k in range(len(numbers) + 1) if k not in numbers}
-            numbers = {**heads, **numbers}
-        return self.carry(init.ir, as_tensor(renumber(choice, numbers)).ir)
+            numbers = dict.fromkeys(range(len(numbers) + 1), 0) | numbers
+        return self.carry(as_tensor(renumber(choice, numbers)))
 
     def _make(self, flag: int | None, failed: int | None) -> Any:
         """Emit the condition and the ``while`` operation, and return its results."""
