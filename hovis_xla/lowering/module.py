@@ -67,8 +67,6 @@ Returns = tuple[list[tuple[Template, list[Slot]]], Choice]
 class Lowering(Results):
     """The lowering of one module. Rows use its methods :meth:`bail_if` and :meth:`val`."""
 
-    # --------------------------------------------------------------------------------------------- functions
-
     def function(self, function: Function, args: list[Operand]) -> Returns:
         """Emit the body of a function and return its results: the template and the leaves of each, and the choice of which it is."""
         if function in self.active or len(self.active) >= INLINE_DEPTH:

@@ -17,7 +17,7 @@ from hovis_xla.emit.block_slots import Pending, as_val, block_of, resolved, same
 from hovis_xla.emit.builder import T, tensor_type
 from hovis_xla.emit.locations import Location
 from hovis_xla.emit.values import ARRAY, BOOL, EITHER, INT32, UNDEF, Num, OneOf, Slot, Stored, Struct, Val
-from hovis_xla.hlo.module import last_of
+from hovis_xla.hlo.module import last_of, operations, operations_in
 from hovis_xla.jaxlib.adapter import context, ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 from hovis_xla.lowering.control.carried_kinds import Kind, join, kind_of, rebuild, split
@@ -121,13 +121,6 @@ class Side:
 # ------------------------------------------------------------------------------------------------- sides
 
 
-def _calls_out(operation: Any) -> bool:
-    """Does the operation call the host, or hold one that does?"""
-    if operation.name == "stablehlo.custom_call":
-        return True
-    return any(_calls_out(inner.operation) for region in operation.regions for block in region.blocks for inner in block.operations)
-
-
 class Joined:
     """Collects the results that an ``if`` has to give, then makes it."""
 
@@ -151,22 +144,19 @@ class Joined:
         count = branches = 0
         for side in self.sides:
             stores = self._stores(side)
-            for made in side.block.operations:
-                if made.operation in stores:
+            for op in operations(side.block):
+                if op in stores:
                     continue
-                if made.operation.name == "stablehlo.while" and not any(isinstance(r.type, hlo.TokenType) for r in made.operation.results):
-                    self.loops.append((self.sides.index(side), made.operation))
+                if op.name == "stablehlo.while" and not any(isinstance(r.type, hlo.TokenType) for r in op.results):
+                    self.loops.append((self.sides.index(side), op))
                     continue
-                count += made.operation.name != "stablehlo.constant"
-                branches += made.operation.name == "stablehlo.if"
-                few = all(math.prod(getattr(r.type, "shape", (FEW + 1,))) <= FEW for r in made.operation.results)
-                if (len(made.operation.regions) and made.operation.name != "stablehlo.if") or not few or _calls_out(made.operation):
+                count += op.name != "stablehlo.constant"
+                branches += op.name == "stablehlo.if"
+                few = all(math.prod(getattr(r.type, "shape", (FEW + 1,))) <= FEW for r in op.results)
+                if (len(op.regions) and op.name != "stablehlo.if") or not few or operations_in(op, "stablehlo.custom_call"):
                     return False
-            rows = [slot for _, slots in side.arrival.entries for slot in slots]
-            if any(isinstance(s, Val) and s.num.shape for s in rows) and not self._arrays_agree():
-                return False
         most = MOST_OPS if self.loops else 0 if branches else SELECT_OPS * len(self.sides)
-        return count <= most and len(self.sides) <= 4
+        return count <= most and len(self.sides) <= 4 and self._arrays_agree()
 
     def _fits(self, contents: list[list[Slot]]) -> bool:
         """Is no select of an array needed, because its stores can be sunk, or because loops on one side make them and the other sides leave it
@@ -202,11 +192,11 @@ class Joined:
     def _stores(self, side: Side) -> set[Any]:
         """Collect the operations of a side that give arrays after stores: the store, and the barrier behind it."""
         found: set[Any] = set()
-        for made in side.block.operations:
-            if any(r in self.walker.stored for r in made.operation.results):
-                found.add(made.operation)
-                if made.operation.name == "func.call":
-                    found.add(made.operation.operands[0].owner)
+        for op in operations(side.block):
+            if any(r in self.walker.stored for r in op.results):
+                found.add(op)
+                if op.name == "func.call":
+                    found.add(op.operands[0].owner)
         return found
 
     def _arrays_agree(self) -> bool:
@@ -327,8 +317,8 @@ class Joined:
             make_conditional(self.walker, after, self._here(self.loops[0][0]))
         looping = {number for number, _ in self.loops}
         for _, side in sorted(enumerate(self.sides), key=lambda s: s[0] in looping):
-            for made in list(side.block.operations):
-                made.operation.move_before(self.holder)
+            for op in operations(side.block):
+                op.move_before(self.holder)
         for _, loop in self.loops:
             self.walker.wait_for_reads(loop)
         with ir.InsertionPoint(self.holder):
