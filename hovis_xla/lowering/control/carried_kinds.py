@@ -98,16 +98,13 @@ def kind_of(slot: Slot, what: str) -> Kind:
         num = None if is_a(slot.value, np.ndarray) else num_of_value(slot.value)
         return num or Keyed(slot.value)
     if isinstance(slot, Struct):
-        return Parts(slot.callee, tuple(kind_of(p, what) for p in slot.parts), None if _is_plain(slot.callee) else slot.op or slot)
+        is_plain = slot.callee in _PLAIN or hasattr(slot.callee, "named")
+        return Parts(slot.callee, tuple(kind_of(p, what) for p in slot.parts), None if is_plain else slot.op or slot)
     if isinstance(slot, OneOf):
         return Sum(tuple(kind_of(m, what) for m in slot.members))
     if isinstance(slot, Ragged):
         raise ShapeUnknown(f"{what} is a part of an array, and the size of the part is known only at run time")
     raise NotLowerable(f"{what} is not a number here but {describe(slot)}")
-
-
-def _is_plain(callee: object) -> bool:
-    return callee in _PLAIN or hasattr(callee, "named")
 
 
 def members_of(kind: Kind) -> tuple[Kind, ...]:
@@ -197,7 +194,8 @@ def _split_sum(slot: Slot, kind: Sum) -> list[Slot]:
     elif isinstance(slot, Val) and slot.num.kind == EITHER:
         given = Val(Num(PYTHON, slot.num.dtype), slot.ir), Val(Num(SCALAR, slot.num.dtype), slot.ir)
         which = builder.convert(T(slot.tag, BOOL, ()), INT32)
-    places = [next(k for k, m in enumerate(kind.members) if _fit(m, kind_of(s, "")) or _within(s, m)) for s in given]
+    kinds = [kind_of(s, "") for s in given]
+    places = [next(k for k, m in enumerate(kind.members) if _fit(m, found) or join(m, found, "") == m) for found in kinds]
     number = builder.constant(places[0], INT32)
     if which is not None and places == list(range(len(places))):
         number = which
@@ -220,10 +218,6 @@ def picked(which: T | None, slots: dict[int, Slot]) -> Slot:
         a, b = as_val(found, num), as_val(slot, num)
         found = Val(num, builder.select(is_other, tensor(b), tensor(a)).ir, roots=a.roots | b.roots)
     return found
-
-
-def _within(slot: Slot, kind: Kind) -> bool:
-    return join(kind, kind_of(slot, ""), "") == kind
 
 
 def rebuild(kind: Kind, slots: Iterator[Slot]) -> Slot:
