@@ -136,3 +136,8 @@ class Pending:
 
     __slots__ = ("value",)
     value: Slot
+
+
+def resolved(slot: Slot | Pending) -> Slot:
+    """Return a slot whose ``if`` has been built."""
+    return slot.value if isinstance(slot, Pending) else slot

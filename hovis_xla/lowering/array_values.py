@@ -1,5 +1,6 @@
 """Arrays during lowering: their places in memory, loads from them and stores into them."""
 
+import math
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
@@ -21,8 +22,9 @@ from hovis_xla.emit.inplace_stores import is_computed_in_place, unread
 from hovis_xla.emit.locations import Location, Place
 from hovis_xla.emit.values import ARRAY, INT64, Known, NotLowerable, Num, Operand, Owned, Ragged, Stored, Struct, Val, is_numpy, view_roots
 from hovis_xla.emit.view_steps import Box, Step
+from hovis_xla.hlo.module import last_of
 from hovis_xla.jaxlib.adapter import context, ir
-from hovis_xla.lowering.control.control_flow import Walker
+from hovis_xla.lowering.module_state import ModuleState
 from hovis_xla.ops.ragged import extents
 
 #: A store at a known position is emitted as a concatenation if the array has at most this many times the elements of the stored part.
@@ -31,23 +33,8 @@ PIECES: Final = 64
 REMEMBERED: Final = 8
 
 
-class Arrays(Walker):
+class Arrays(ModuleState):
     """The part of a lowering that handles arrays."""
-
-    main: Any
-    module: Any
-    constants: dict[int, tuple[np.ndarray[Any, Any], Val]]
-    barriers: dict[str, str]
-    loaded: dict[Any, T]
-    #: the known single elements of a content: the indices and the value of each
-    cells: dict[Any, list[tuple[list[Any], T]]]
-    windows: dict[Any, T]
-    parts_read: dict[Any, list[tuple[list[T], T]]]
-    in_range_already: dict[Any, T]
-    #: keys of the constants that are, or may be, stored into
-    mutable_constants: set[object]
-    #: the arrays that are stored into, even if no element is stored
-    into: set[Location]
 
     def constant_array(self, array: np.ndarray[Any, Any], num: Num) -> Val:
         found = self.constants.get(id(array))
@@ -63,13 +50,10 @@ class Arrays(Walker):
         if mutable:
             self.memory.bottom[place.location] = T(value, num.dtype, num.shape)
             return self.array_at(place)
-        return Val(num, value, roots=frozenset({owned(place.location)}), place=place)
+        return Val(num, value, roots=frozenset({Owned(owner) if isinstance(owner, int) else Owned(None, id(owner))}), place=place)
 
     def array_at(self, place: Place) -> Stored:
-        return Stored(Num(ARRAY, place.dtype, place.shape), place, self._read)
-
-    def _read(self, place: Place) -> Any:
-        return self.load(place).ir
+        return Stored(Num(ARRAY, place.dtype, place.shape), place, lambda place: self.load(place).ir)
 
     def load(self, place: Place) -> T:
         """Return the current content of a place. Inside a loop, barriers keep loads of small parts in order with the stores around them."""
@@ -78,7 +62,7 @@ class Arrays(Walker):
             return t
         key = _seen(t, place)
         found = self.loaded.get(key)
-        if found is None or not is_within(ir.InsertionPoint.current.block, block_of(found.ir)):
+        if found is None or not is_visible(found):
             found = self._known_cell(t, place)
         if found is None:
             found = place.load(t)
@@ -105,8 +89,9 @@ class Arrays(Walker):
 
     def window(self, t: T, starts: tuple[T, ...], shape: tuple[int, ...]) -> T:
         """Load the part of the current content ``t`` that begins at ``starts``, as an array of this shape."""
-        found = self.windows.get((t.ir, tuple(s.ir for s in starts), shape))
-        if found is None or not is_within(ir.InsertionPoint.current.block, block_of(found.ir)):
+        wanted, cells = [s.ir for s in starts], self.cells.get(t.ir, ()) if math.prod(shape) == 1 else ()
+        found = next((value for at, value in reversed(cells) if at == wanted and is_visible(value)), None)
+        if found is None:
             found = self.barrier(slicing.dynamic_slice(t, starts, shape))
             if self.depth:
                 self.loads.setdefault(t.ir, []).append(found)
@@ -118,15 +103,12 @@ class Arrays(Walker):
         starts = _cell(place)
         if starts is not None:
             self.cells.setdefault(t.ir, []).append((starts, found))
-        if found.size == 1 and len(place.steps) == 1 and isinstance(place.steps[0], Box):
-            self.windows[t.ir, tuple(s.ir if isinstance(s, T) else s for s in place.steps[0].starts), (1,) * len(t.shape)] = found
 
     def forget(self, content: Any) -> None:
         """Drop the recorded values of a content: those that were taken from a store and not loaded no longer hold."""
         self.cells.pop(content, None)
-        for known in (self.loaded, self.windows):
-            for key in [key for key in known if key[0] == content]:
-                del known[key]
+        for key in [key for key in self.loaded if key[0] == content]:
+            del self.loaded[key]
 
     def fresh(self, t: T, c_order: bool = False) -> Val:
         """Return an array in memory of its own, for a call whose results are views for other arguments."""
@@ -166,8 +148,7 @@ class Arrays(Walker):
             return step.load(t)
         seen = self.parts_read.setdefault((t.ir, step.skeleton), [])
         for before, found in seen:
-            alike = all(difference(x.ir, y.ir) == 0 for x, y in zip(before, starts, strict=True))
-            if alike and is_within(ir.InsertionPoint.current.block, block_of(found.ir)):
+            if is_visible(found) and all(difference(x.ir, y.ir) == 0 for x, y in zip(before, starts, strict=True)):
                 return found
         found = step.load(t)
         seen.insert(0, (starts, found))
@@ -186,11 +167,12 @@ class Arrays(Walker):
         if isinstance(found, Stored) or (found.place is not None and not mutable and not (op.callee is operator.getitem and found.place.own)):
             return found
         own = found.place is not None and found.place.own and found.place.location.owner is None
-        if any(found is a for a in args) or (not own and (isinstance(op.callee, Function) or _may_share(op) or _is_of(found, args))):
+        same = any(found is a for a in args)
+        told = same or isinstance(op.callee, Function) or _is_of(found, args)
+        if same or (not own and (told or (may_share(op) and not is_in(op.callee, _COMPUTING)))):
             if mutable:
                 raise NotLowerable("a view, or a possible view, of an array that is stored into")
             near = [a for a in args if isinstance(a, Val) and a.num.kind == ARRAY]
-            told = isinstance(op.callee, Function) or any(found is a for a in args) or _is_of(found, args)
             return found if told else Val(found.num, found.ir, roots=view_roots(near) or found.roots)
         t = tensor(found)
         sources = [a.place.location for a in _arrays_in(args) if isinstance(a, Val) and a.place is not None]
@@ -248,11 +230,10 @@ class Arrays(Walker):
 
     def wait_for_reads(self, loop: Any) -> None:
         """Make a ``while`` that stores into arrays start only after the loads from these arrays in the block around it."""
-        block = loop.operation.block
-        ends = loop.regions[1].blocks[0].operations[len(loop.regions[1].blocks[0].operations) - 1].operands
+        block, body = loop.operation.block, loop.regions[1].blocks[0]
         reads: list[T] = []
-        for k, value in enumerate(loop.operands):
-            if value in self.loads and ends[k] != loop.regions[1].blocks[0].arguments[k]:
+        for value, argument, end in zip(loop.operands, body.arguments, last_of(body).operands, strict=True):
+            if value in self.loads and end != argument:
                 reads += [x for x in self.loads[value] if block_of(x.ir) == block]
         at = next((k for k, v in enumerate(loop.operands) if isinstance(v.type, ir.RankedTensorType) and not v.type.shape), None)
         if reads and at is not None:
@@ -288,18 +269,9 @@ def is_visible(t: T) -> bool:
 _COMPUTING: Final = frozenset((*OPERATORS, operator.matmul))
 
 
-def _may_share(op: Op) -> bool:
-    return may_share(op) and not is_in(op.callee, _COMPUTING)
-
-
 def _is_of(found: Val, args: Sequence[Operand]) -> bool:
     """Do the roots of a result say that it may share memory with an argument?"""
     return any(isinstance(r, Owned) for r in found.roots) or any(isinstance(a, Val) and found.roots & a.roots for a in args)
-
-
-def owned(location: Location) -> Owned:
-    """Return the Owned root of a location that belongs to the caller, by which the host identifies it."""
-    return Owned(location.owner) if isinstance(location.owner, int) else Owned(None, id(location.owner))
 
 
 def _is_made_by(found: Struct, op: Op, args: Sequence[Operand]) -> bool:
@@ -327,7 +299,7 @@ def _picks_first(index: Operand) -> bool:
     else:
         items = index.parts if isinstance(index, Struct) and index.callee is operations.make_tuple else (index,)
     arrays = [_is_array(item) for item in items]
-    return not any(arrays[arrays.index(False) :]) if False in arrays else True
+    return arrays == sorted(arrays, reverse=True)
 
 
 def _is_array(item: Any) -> bool:

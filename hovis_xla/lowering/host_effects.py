@@ -13,7 +13,6 @@ from hovis.lattice import Const, Type
 from hovis.lattice.inspection import is_a
 from hovis_xla.abi import primitive_calls
 from hovis_xla.abi.ordered_effects import Act, Reread
-from hovis_xla.abi.run_record import Record
 from hovis_xla.analysis import persistent_scalars
 from hovis_xla.analysis.persistent_scalars import Variable
 from hovis_xla.analysis.primitive_effects import ACTS
@@ -25,21 +24,12 @@ from hovis_xla.emit.values import ARRAY, EITHER, SCALAR, Handle, Known, NotLower
 from hovis_xla.jaxlib.adapter import ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 from hovis_xla.lowering.control.carried_kinds import WHICH
-from hovis_xla.lowering.operands import Operands, described, is_raised, name_of
+from hovis_xla.lowering.control.control_flow import Walker
+from hovis_xla.lowering.operands import described, is_raised, name_of
 
 
-class Effects(Operands):
+class Effects(Walker):
     """The part of a lowering that has the host perform effects in program order."""
-
-    environment: list[tuple[Callable[..., Any], tuple[Any, ...], object]]
-    callbacks: list[Callable[..., Any]]
-    failures: list[BaseException]
-    #: the record of the observable effects of a run
-    record: Record
-    #: may an act change parts of the environment that the program reads?
-    rereads: bool
-    #: the locations of variables that outlive the call, by their keys
-    outliving: dict[Any, Location]
 
     def act(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op) -> Operand:
         """Lower a call that the host makes in program order. Its arguments are numbers, known objects, and containers and texts of these."""

@@ -6,11 +6,9 @@ lowering, enters and leaves functions, and emits what the module returns.
 """
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Final, cast
-
-import numpy as np
 
 from hovis.base import interrupts
 from hovis.ir.analysis.control_flow import operands
@@ -18,9 +16,8 @@ from hovis.ir.model import Block, Function, Op, callees
 from hovis.lattice import Type
 from hovis_xla.abi import host_callbacks
 from hovis_xla.abi.ordered_effects import rereads
-from hovis_xla.abi.run_record import Record
-from hovis_xla.abi.signature import Lowered, Tape
-from hovis_xla.analysis.growable_lists import Item, ItemsSeen, Listing
+from hovis_xla.abi.signature import Lowered, Tape, Template
+from hovis_xla.analysis.growable_lists import Item, ItemsSeen
 from hovis_xla.analysis.loop_forest import Region, carried_out, handlers, live_in, needed, reachable, regions
 from hovis_xla.analysis.persistent_scalars import Variable, variables
 from hovis_xla.analysis.primitive_effects import reaches
@@ -28,10 +25,10 @@ from hovis_xla.analysis.ranges.integer_ranges import SMALL, Ranges
 from hovis_xla.analysis.ranges.intervals import Interval, meet
 from hovis_xla.analysis.side_effects import changes
 from hovis_xla.analysis.stored_arrays import known_arrays, stored_into
-from hovis_xla.choice.cost_model import Work
 from hovis_xla.emit import builder, custom_calls
-from hovis_xla.emit.builder import T, tensor_type
-from hovis_xla.emit.memory_ssa import Memory, content, locations
+from hovis_xla.emit.builder import tensor_type
+from hovis_xla.emit.locations import Location
+from hovis_xla.emit.memory_ssa import content, locations
 from hovis_xla.emit.values import (
     ARRAY,
     BOOL,
@@ -42,18 +39,18 @@ from hovis_xla.emit.values import (
     Num,
     OneOf,
     Operand,
-    Ragged,
+    Slot,
     Val,
     num_of_value,
 )
 from hovis_xla.jaxlib.adapter import context, func, ir
 from hovis_xla.lowering.control import compile_budget
-from hovis_xla.lowering.control.branches import Arrival, as_tensor
+from hovis_xla.lowering.control.branches import Arrival, Choice, as_tensor
 from hovis_xla.lowering.control.while_loops import lower_loop
-from hovis_xla.lowering.function_scope import FunctionScope
+from hovis_xla.lowering.module_state import FunctionScope
 from hovis_xla.lowering.operands import where_called
 from hovis_xla.lowering.pipeline import LEADING, through
-from hovis_xla.lowering.results import Results, rebuild, settled, sources_of
+from hovis_xla.lowering.results import Results, owners_of, rebuild, settled, sources_of
 from hovis_xla.ops.memory import growable_lists, list_memory
 from hovis_xla.ops.memory.tapes import Reel, reels
 
@@ -63,71 +60,15 @@ NO_ITEMS: Final[Mapping[Op, Item]] = {}
 #: Calls of residual functions are inlined up to this depth.
 INLINE_DEPTH: Final = 16
 
+#: What a function returns: the template and the leaves of each exit, and the choice of the exit.
+Returns = tuple[list[tuple[Template, list[Slot]]], Choice]
+
 
 class Lowering(Results):
-    """The lowering of one module. Rows use its methods :meth:`bail_if`, :meth:`val` and :meth:`number`."""
+    """The lowering of one module. Rows use its methods :meth:`bail_if` and :meth:`val`."""
 
-    def __init__(self, may_narrow: bool = False, ordered: bool = False, bounded: bool = False) -> None:
-        self.ordered = ordered
-        #: the location that holds the remaining fuel, if the run time is limited
-        self.fuel = compile_budget.tank() if bounded else None
-        #: may the lowering assume that ints that are passed are small? does it?
-        self.may_narrow = may_narrow
-        self.narrow = False
-        self.bail: T | None = None
-        self.token: Any = None
-        self.work = Work()
-        self.acted = False
-        self.constants: dict[int, tuple[np.ndarray[Any, Any], Val]] = {}
-        self.callbacks: list[Callable[..., Any]] = []
-        #: the ops that the host executes; and the number of those that the program executes itself
-        self.hosted: list[Op | None] = []
-        self.worked = 0
-        self.failures: list[BaseException] = []
-        self.environment: list[tuple[Callable[..., Any], tuple[Any, ...], object]] = []
-        self.active: list[Function] = []
-        self.op: Op | None = None
-        self.main: Any = None
-        self.module: Any = None
-        self.barriers: dict[str, str] = {}
-        self.loads: dict[Any, list[T]] = {}
-        #: for the array after each store: the array before it, the update, the starts
-        self.stored = {}
-        self.given_up = []
-        #: the record of the observable effects of a run
-        self.record = Record()
-        self.rereads = False
-        self.texts = False
-        self.reasons = []
-        self.peeled = {}
-        self.memory = Memory()
-        self.into = set()
-        self.loaded: dict[Any, T] = {}
-        self.cells = {}
-        self.windows: dict[Any, T] = {}
-        self.parts_read = {}
-        #: parts of arrays by their bounds (``ops/ragged/ragged_arrays``); and bounds that have been clipped to a size, with the results
-        self.parts: dict[Any, Ragged] = {}
-        self.clipped: dict[Any, tuple[tuple[T, T], ...]] = {}
-        #: for numbers of elements that are known at run time only: the padded size of the axis, and the extent of the elements that count
-        self.measured: dict[Any, tuple[int, T]] = {}
-        #: index arrays that have been found to be in range of a size, from the front
-        self.in_range_already: dict[Any, T] = {}
-        self.scope = FunctionScope()
-        #: the reels of tapes, by the ops that make them; and for ops on tapes, the reel, or None if the length is known (``ops/memory/tapes``)
-        self.reels: dict[Op, Reel] = {}
-        self.taped: dict[Op, Reel | None] = {}
-        #: the growable lists, by the ops that make them
-        self.listings: dict[Op, Listing] = {}
-        self.mutable_constants: set[object] = set()
-        self.apart: list[tuple[Any, Any]] = []
-        #: the locations of variables that outlive the call, by their keys
-        self.outliving = {}
-
-    # --------------------------------------------------------------------------------------------- functions
-
-    def function(self, function: Function, args: list[Operand]) -> Any:
-        """Emit the body of a function and return the Arrival at its exits."""
+    def function(self, function: Function, args: list[Operand]) -> Returns:
+        """Emit the body of a function and return its results: the template and the leaves of each, and the choice of which it is."""
         if function in self.active or len(self.active) >= INLINE_DEPTH:
             raise NotLowerable(f"{function.name} is recursive", function.location)
         if function.is_generator:
@@ -141,7 +82,7 @@ class Lowering(Results):
             self.active.pop()
             self.scope = outer
 
-    def _body(self, function: Function, args: list[Operand], given: "list[Interval | None]") -> Any:
+    def _body(self, function: Function, args: list[Operand], given: "list[Interval | None]") -> Returns:
         outer = self.scope
         function = through(LEADING, function)
         top, order = regions(function), reachable(function)
@@ -159,9 +100,8 @@ class Lowering(Results):
             handlers=handlers(order),
             pinned=outer.pinned | {loc for v in outer.env.values() for loc in locations(v)},
         )
-        arrival = self.walk(control_start(function, args), top, ())
-        self.found = [(self.scope.templates[b], slots) for b, slots in arrival.entries]
-        return arrival
+        arrival = self.walk(Arrival([(function.blocks[0], list(args))]), top, ())
+        return [(self.scope.templates[b], slots) for b, slots in arrival.entries], arrival.choice
 
     def _ranges(self, function: Function, given: "list[Interval | None]") -> Ranges:
         """Compute the ranges of the integers. Integer arguments are assumed to be small if more ops can then be proved to stay within 64 bits."""
@@ -181,20 +121,15 @@ class Lowering(Results):
 
     def inline(self, function: Function, args: list[Operand]) -> Operand:
         """Inline a call of a residual Function and return its result."""
-        arrival = self.function(function, args)
-        if not arrival.entries:
+        exits, choice = self.function(function, args)
+        if not exits:
             return Known(None)  # it always bails out
-        found = [rebuild(template.tree, [cast(Operand, s) for s in slots], {}) for template, slots in self.found]
+        found = [rebuild(template.tree, [cast(Operand, s) for s in slots], {}) for template, slots in exits]
         if len(found) == 1:
             return found[0]
         if any(isinstance(f, OneOf) for f in found):
             raise NotLowerable(f"{function.name} returns values of different kinds")
-        return OneOf(as_tensor(arrival.choice).ir, tuple(found))
-
-
-def control_start(function: Function, args: list[Operand]) -> Arrival:
-    """Return the Arrival at the function's entry."""
-    return Arrival([(function.blocks[0], list(args))])
+        return OneOf(as_tensor(choice).ir, tuple(found))
 
 
 def lower(
@@ -214,7 +149,8 @@ def lower(
         module.operation.attributes["sym_name"] = ir.StringAttr.get("hovis_" + "".join(c if c.isalnum() else "_" for c in function.name))
         with ir.InsertionPoint(module.body):
             try:
-                return _lower_main(module, function, args, Lowering(may_narrow, ordered, bounded), slots, seen)
+                lowering = Lowering(module, may_narrow, ordered, fuel=Location(INT64, ()) if bounded else None)
+                return _lower_main(lowering, function, args, slots, seen)
             except ItemsSeen as found:
                 known = {**seen, **found.items}
             except ir.MLIRError as error:
@@ -228,15 +164,11 @@ def lower(
     return lower(function, args, may_narrow, slots, ordered, bounded, known)
 
 
-def _lower_main(
-    module: Any, function: Function, args: list["Num | Known"], lowering: Lowering, slots: Mapping[int, int], seen: Mapping[Op, Item]
-) -> Lowered:
+def _lower_main(lowering: Lowering, function: Function, args: list["Num | Known"], slots: Mapping[int, int], seen: Mapping[Op, Item]) -> Lowered:
     outliving = variables(function)
     nums = [a for a in args if isinstance(a, Num)] + [v.num for v in outliving.values()]
-    main = func.FuncOp("main", ir.FunctionType.get([tensor_type(n.dtype, n.shape) for n in nums], []))
-    lowering.main = main
-    lowering.module = module
-    block = main.add_entry_block()
+    lowering.main = func.FuncOp("main", ir.FunctionType.get([tensor_type(n.dtype, n.shape) for n in nums], []))
+    block = lowering.main.add_entry_block()
     with ir.InsertionPoint(block):
         values = iter(list(block.arguments))
         operands: list[Operand] = []
@@ -252,9 +184,10 @@ def _lower_main(
                 operands.append(Val(arg, next(values)))
         for key, variable in outliving.items():
             lowering.outlives(key, variable, next(values))
-        if any(changes(op) for op in _all_ops(function)):
+        ops = [op for f in callees(function) for op in f.ops()]
+        if any(map(changes, ops)):
             lowering.token, lowering.fuel, lowering.rereads = custom_calls.create_token(), None, rereads(function)
-            if any(reaches(op) for op in _all_ops(function)):
+            if any(map(reaches, ops)):
                 for known in known_arrays(function):
                     num = num_of_value(known)
                     if num is not None:
@@ -268,22 +201,17 @@ def _lower_main(
         if lowering.fuel is not None:
             lowering.memory.bottom[lowering.fuel] = compile_budget.full()
         try:
-            arrival = lowering.function(function, operands)
-            return _finish(module, main, lowering, arrival, nums)
+            return _finish(lowering, *lowering.function(function, operands), nums)
         finally:
             for operation in lowering.given_up:
                 operation.erase()
 
 
-def _all_ops(function: Function) -> Any:
-    return (op for f in callees(function) for op in f.ops())
-
-
-def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list[Num]) -> Lowered:
+def _finish(lowering: Lowering, exits: list[tuple[Template, list[Slot]]], taken: Choice, nums: list[Num]) -> Lowered:
     """Emit the outputs (the bailout flag, the choice of template, arrays and variables that changed, the leaves of each template) and return the
     Lowered.
     """
-    if not arrival.entries:
+    if not exits:
         raise lowering.reasons[0] if lowering.reasons else NotLowerable("the function always raises an exception")
     host_callbacks.only_hosted(lowering.worked, lowering.hosted)
     outputs: list[tuple[Num, Any]] = []
@@ -291,40 +219,40 @@ def _finish(module: Any, main: Any, lowering: Lowering, arrival: Any, nums: list
     if lowering.bail is not None:
         bail = len(outputs)
         outputs.append((Num(ARRAY, BOOL), lowering.bail.ir))
-    if len(arrival.entries) > 1:
+    if len(exits) > 1:
         choice = len(outputs)
-        outputs.append((Num(ARRAY, INT32), as_tensor(arrival.choice).ir))
+        outputs.append((Num(ARRAY, INT32), as_tensor(taken).ir))
     written: list[tuple[int, Any]] = []
     tapes: list[Tape] = []
     kept: list[tuple[int, Variable]] = []
     for location, before in lowering.memory.bottom.items():
         after = lowering.memory.read(location)
         if after.ir != before.ir and location is not lowering.fuel:
+            num = content(after).num
             if isinstance(location.owner, Reel):
                 tapes.append(location.owner.tape(len(outputs)))
             elif isinstance(location.owner, Variable):
                 kept.append((len(outputs), location.owner))
-                outputs.append((location.owner.num, after.ir))
-                continue
+                num = location.owner.num
             else:
                 written.append((len(outputs), location.owner))
-            outputs.append((content(after).num, after.ir))
+            outputs.append((num, after.ir))
     templates, starts = [], []
-    for template, slots in lowering.found:
+    for template, slots in exits:
         starts.append(len(outputs))
         slots = list(map(settled, slots))
         sources, more = sources_of(slots, template)
         outputs += more
-        owners = lowering.owners(slots, template.location)
+        owners = owners_of(slots, template.location)
         templates.append(replace(template, owners=owners, sources=sources, nums=tuple(num for num, _ in more)))
     func.return_([value for _, value in outputs])
     hidden = [(array, val.num) for array, val in lowering.constants.values()]
     inputs = nums + [num for _, num in hidden]
     signature = ir.FunctionType.get([tensor_type(n.dtype, n.shape) for n in inputs], [tensor_type(n.dtype, n.shape) for n, _ in outputs])
-    main.attributes["function_type"] = ir.TypeAttr.get(signature)
-    module.operation.verify()
+    lowering.main.attributes["function_type"] = ir.TypeAttr.get(signature)
+    lowering.module.operation.verify()
     return Lowered(
-        module, inputs, [n for n, _ in outputs], templates, starts, bail, choice, [a for a, _ in hidden], lowering.callbacks, lowering.failures,
+        lowering.module, inputs, [n for n, _ in outputs], templates, starts, bail, choice, [a for a, _ in hidden], lowering.callbacks, lowering.failures,
         lowering.environment, [where_called(op) for op in lowering.hosted if op is not None], lowering.narrow, written, lowering.contiguous(),
         lowering.writeable(), lowering.apart, [location.owner for location in lowering.outliving.values()], kept, lowering.work,
         lowering.fuel is not None, lowering.record if lowering.token is not None else None, lowering.texts, tapes,

@@ -28,7 +28,7 @@ from hovis.library.numpy.types import array_like
 from hovis.library.tables.lowerings import LOWERINGS
 from hovis_xla.abi import host_callbacks
 from hovis_xla.analysis import persistent_scalars
-from hovis_xla.analysis.growable_lists import ItemsSeen, Listing
+from hovis_xla.analysis.growable_lists import ItemsSeen
 from hovis_xla.analysis.primitive_effects import ENVIRONMENT
 from hovis_xla.analysis.side_effects import acts, makes_text
 from hovis_xla.emit import builder
@@ -71,13 +71,7 @@ BUILDERS: Final = frozenset({operations.make_tuple, operations.make_list, operat
 
 
 class Calls(Effects):
-    """The part of a lowering that dispatches on callees. Rows use its methods :meth:`bail_if`, :meth:`val` and :meth:`number`."""
-
-    #: the ops that the host executes; and the number of those that the program executes itself
-    hosted: list[Op | None]
-    worked: int
-    #: the growable lists, by the ops that make them
-    listings: dict[Op, Listing]
+    """The part of a lowering that dispatches on callees. Rows use its methods :meth:`bail_if` and :meth:`val`."""
 
     @abstractmethod
     def inline(self, function: Function, args: list[Operand]) -> Operand:
@@ -130,62 +124,42 @@ class Calls(Effects):
 
     def call(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None = None) -> Operand:
         """Return the result of a call, by the first rule that applies to it, or else computed from arrays and numbers."""
-        for rule in _RULES:
-            found = rule(self, callee, args, kwargs, op)
-            if found is not None:
-                return found
-        return self._computed(callee, *self._as_arrays(callee, args, kwargs), op)
-
-    def _of_scalar_that_lasts(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand | None:
-        return self.of_outliving(callee, args) if self.outliving and callee in persistent_scalars.CALLS else None
-
-    def _of_environment(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand | None:
-        if callee is operations.poll:
-            raise NotLowerable("a loop that Ctrl-C may end, in code that catches the exception", op.location if op is not None else None)
-        if callee not in ENVIRONMENT:
-            return None
-        if op is not None and op.effect & Effect.CLOCK:
-            name = next((arg.value for arg in args[1:] if isinstance(arg, Known)), "a variable")
-            raise NotLowerable(f"a loop that reads {name}, which may be changed from outside to end the loop", op.location)
-        return self.reread(callee, args)
-
-    def _of_act(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand | None:
-        return self.act(callee, args, kwargs, op) if op is not None and acts(op) else None
-
-    def _of_text(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand | None:
-        if op is None or not makes_text(op) or any(map(is_raised, args)):
-            return None
-        return Struct(functools.partial(callee, **self._all_known(kwargs)) if kwargs else callee, tuple(map(_as_it_is, args)), object())
-
-    def _of_either_number(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand | None:
+        if self.outliving and callee in persistent_scalars.CALLS and (found := self.of_outliving(callee, args)) is not None:
+            return found
+        if callee in ENVIRONMENT or callee is operations.poll:
+            return self._of_environment(callee, args, op)
+        if op is not None and acts(op):
+            return self.act(callee, args, kwargs, op)
+        if op is not None and makes_text(op) and not any(map(is_raised, args)):
+            return Struct(functools.partial(callee, **self._all_known(kwargs)) if kwargs else callee, tuple(map(_as_it_is, args)), object())
         either = next((k for k, a in enumerate(args) if isinstance(a, Val) and a.num.kind == EITHER), None)
-        if either is None or callee in BUILDERS or "out" in kwargs or _writes(callee, args):
-            return None
-        return self._both_ways(either, callee, args, kwargs, op)
-
-    def _of_one_of_several(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand | None:
+        if either is not None and callee not in BUILDERS and "out" not in kwargs and not _writes(callee, args):
+            return self._both_ways(either, callee, args, kwargs, op)
         several = next((k for k, a in enumerate(args) if isinstance(a, OneOf)), None)
-        if several is None or callee in BUILDERS:
-            return None
-        return self.each_way(cast(OneOf, args[several]), lambda m: self.call(callee, [*args[:several], m, *args[several + 1 :]], kwargs, op))
-
-    def _of_container(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand | None:
+        if several is not None and callee not in BUILDERS:
+            return self.each_way(cast(OneOf, args[several]), lambda m: self.call(callee, [*args[:several], m, *args[several + 1 :]], kwargs, op))
         if op is not None and op in self.listings:
             return growable_lists.make(self, self.listings[op], args)
         if callee in BUILDERS:
             return Struct(callee, tuple(args), object())
-        if not any(map(list_memory.is_listing, args)):
-            return None
-        grown = growable_lists.call(self, callee, args, kwargs)
-        if grown is None:
-            raise NotLowerable(f"{name_of(callee)} of a list that grows")
-        return grown
+        if any(map(list_memory.is_listing, args)):
+            grown = growable_lists.call(self, callee, args, kwargs)
+            if grown is None:
+                raise NotLowerable(f"{name_of(callee)} of a list that grows")
+            return grown
+        if isinstance(callee, type) and issubclass(callee, BaseException) and (found := exceptions.make(self, callee, args)) is not None:
+            return found
+        found = self._fold(callee, args, kwargs)
+        return self._computed(callee, *self._as_arrays(callee, args, kwargs), op) if found is None else found
 
-    def _of_exception(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand | None:
-        return exceptions.make(self, callee, args) if isinstance(callee, type) and issubclass(callee, BaseException) else None
-
-    def _of_constants(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand | None:
-        return self._fold(callee, args, kwargs)
+    def _of_environment(self, callee: Callable[..., Any], args: list[Operand], op: Op | None) -> Operand:
+        """Lower a read of a global, a cell or an attribute, unless a change from outside may be what ends a loop."""
+        if callee is operations.poll:
+            raise NotLowerable("a loop that Ctrl-C may end, in code that catches the exception", op.location if op is not None else None)
+        if op is not None and op.effect & Effect.CLOCK:
+            name = next((arg.value for arg in args[1:] if isinstance(arg, Known)), "a variable")
+            raise NotLowerable(f"a loop that reads {name}, which may be changed from outside to end the loop", op.location)
+        return self.reread(callee, args)
 
     def _computed(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None) -> Operand:
         """Lower a call on arrays and numbers: as one on arrays of unknown size, as a view, by its row, or by a call of the host."""
@@ -237,7 +211,7 @@ class Calls(Effects):
 
     def _by_row(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand]) -> tuple[Operand | None, NotLowerable | None]:
         """Return the result that the row of a callee gives, or None and the reason why it gives none (None if no row applies)."""
-        row = _lookup(ROWS, callee) or _offered(callee)
+        row = ROWS.get(callee) or (row_of(LOWERINGS[callee]) if callee in LOWERINGS else None)
         if row is None or not _binds(row, len(args), tuple(kwargs)):
             return None, None
         try:
@@ -287,7 +261,7 @@ class Calls(Effects):
         be folded.
         """
         values = [a.value for a in args if isinstance(a, Known)]
-        if len(values) < len(args) or kwargs or not _is_foldable(callee) or not all(map(_constant, values)):
+        if len(values) < len(args) or kwargs or not (callee in FOLDABLE or isinstance(callee, np.ufunc)) or not all(map(_constant, values)):
             return None
         try:
             with np.errstate(all="raise"):
@@ -311,13 +285,6 @@ def _is_sequence(operand: Operand) -> bool:
     return (isinstance(operand, Struct) and operand.callee in sequences.SEQUENCES) or (isinstance(operand, Known) and type(operand.value) is range)
 
 
-#: The rules that are tried for a call, in this order, before it is computed.
-_RULES: Final = (
-    Calls._of_scalar_that_lasts, Calls._of_environment, Calls._of_act, Calls._of_text, Calls._of_either_number, Calls._of_one_of_several,
-    Calls._of_container, Calls._of_exception, Calls._of_constants,
-)  # fmt: skip
-
-
 def _is_nested(operand: Operand) -> bool:
     """Does a tuple or list contain tuples or lists?"""
     parts = operand.parts if isinstance(operand, Struct) else operand.value if isinstance(operand, Known) and isinstance(operand.value, tuple | list) else ()
@@ -333,19 +300,6 @@ def _as_it_is(operand: Operand) -> Operand:
     return operand
 
 
-def _offered(callee: object) -> Any:
-    """Return the row of a third-party primitive that is defined in terms of NumPy, or None."""
-    written = _lookup(LOWERINGS, callee)
-    return None if written is None else row_of(written)
-
-
-def _lookup(table: dict[Any, Any], key: object) -> Any:
-    try:
-        return table.get(key)
-    except TypeError:
-        return None
-
-
 @once
 def _binds(row: Any, count: int, names: tuple[str, ...]) -> bool:
     """Does the row accept ``count`` positional arguments and keyword arguments with these names?"""
@@ -356,16 +310,8 @@ def _binds(row: Any, count: int, names: tuple[str, ...]) -> bool:
     return True
 
 
-def _is_foldable(callee: object) -> bool:
-    try:
-        return callee in FOLDABLE or isinstance(callee, np.ufunc)
-    except TypeError:
-        return False
-
-
 #: Callees whose rows handle arrays of unknown size themselves.
 _BY_PART: Final = frozenset({operator.getitem, operator.setitem, np.ufunc.at, scatter, operations.drop})
-_IN_PLACE: Final[dict[Any, bool]] = dict.fromkeys(IN_PLACE, True)
 
 
 def _writes(callee: Any, args: list[Operand]) -> bool:
@@ -373,7 +319,7 @@ def _writes(callee: Any, args: list[Operand]) -> bool:
     if callee in (operator.setitem, operations.put, operations.revise, np.ufunc.at, list.append):
         return True
     target = args[0] if args else None
-    return _lookup(_IN_PLACE, callee) is True and (isinstance(target, Stored) or (isinstance(target, Ragged) and target.write is not None))
+    return callee in IN_PLACE and (isinstance(target, Stored) or (isinstance(target, Ragged) and target.write is not None))
 
 
 def _constant(value: object) -> bool:

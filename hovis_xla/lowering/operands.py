@@ -1,7 +1,6 @@
 """Operands during lowering: as XLA values, as conditions, as intervals; conditions on which a call bails out; and names for error messages."""
 
 import operator
-from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -15,20 +14,14 @@ from hovis_xla.analysis.ranges.integer_ranges import limits, limits_of
 from hovis_xla.analysis.ranges.intervals import RESULTS, Interval
 from hovis_xla.analysis.speculative_loads import read_if
 from hovis_xla.emit import builder
-from hovis_xla.emit.block_slots import as_val, tensor
+from hovis_xla.emit.block_slots import as_val
 from hovis_xla.emit.builder import T
-from hovis_xla.emit.values import ARRAY, BOOL, EITHER, Known, NotLowerable, Num, OneOf, Operand, Raised, Struct, Val, abstract, num_of_value
+from hovis_xla.emit.values import ARRAY, EITHER, Known, NotLowerable, OneOf, Operand, Raised, Struct, Val, abstract, num_of_value
 from hovis_xla.lowering.array_values import Arrays
 
 
 class Operands(Arrays):
     """The part of a lowering that interprets operands and emits bailouts."""
-
-    op: Op | None
-
-    @abstractmethod
-    def call(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None = None) -> Operand:
-        """Return the result of a call."""
 
     def operand(self, value: IrOperand) -> Operand:
         if isinstance(value, Const):
@@ -37,15 +30,6 @@ class Operands(Arrays):
         if found is None:
             raise NotLowerable("a value that is defined only where an exception was caught", self.op.location if self.op else None)
         return found
-
-    def condition(self, value: Operand) -> "T | bool":
-        if isinstance(value, OneOf):
-            value = self.each_way(value, lambda member: self.call(operator.truth, [member], {}))
-        if isinstance(value, Known):
-            return bool(value.value)
-        if isinstance(value, Val) and not value.num.shape:
-            return builder.convert(tensor(value), BOOL)
-        raise NotLowerable("a condition that is not a single truth value", self.op.location if self.op else None)
 
     def val(self, operand: Operand) -> Val:
         """Return an operand as an XLA value; arrays that are constants are read at every call."""
@@ -61,12 +45,6 @@ class Operands(Arrays):
                 except OverflowError:
                     raise NotLowerable("an integer of more than 64 bits") from None
         raise NotLowerable(f"a number or an array is needed here, not {described(operand)}")
-
-    def number(self, operand: Operand, num: Num) -> T:
-        """Return an operand as a tensor; its Num must be exactly ``num``."""
-        value = self.val(operand)
-        assert value.num == num, (value.num, num)
-        return tensor(value)
 
     def interval(self, operand: Operand) -> "Interval | None":
         """Return the interval of an integer operand of the current operation, or None if it is no integer."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from hovis.ir.model import Block, Function, Return
+from hovis.ir.model import Block, Return
 from hovis.ir.model import Location as Site
 from hovis.lattice import Const
 from hovis.lattice.inspection import is_a
@@ -47,15 +47,6 @@ from hovis_xla.prepare.pad_function import clipped
 
 class Results(Calls):
     """The part of a lowering that emits the exits of a function: one for each way in which a result is put together."""
-
-    #: for each array of unknown size in the result: the operand by which the host cuts it to its size
-    cuts: dict[Ragged, Struct]
-    active: list[Function]
-    ordered: bool
-    texts: bool
-
-    def is_exit(self, block: Block) -> bool:
-        return block in self.scope.templates
 
     def leave(self, terminator: Return) -> tuple[Block, list[Slot]]:
         """Return the exit that a return goes to, with the leaves; there is one exit for each way in which the result is put together."""
@@ -129,25 +120,26 @@ class Results(Calls):
         leaves.append(value)
         return "leaf", len(leaves) - 1
 
-    def owners(self, slots: list[Slot], location: Site | None) -> tuple[frozenset[Owned], ...]:
-        """Return, for each leaf, the inputs with which it may be identical. Raises NotLowerable for a result that may be a view of another
-        array.
 
-        Whether a leaf *is* an argument (as ``x`` may be after a loop that may run no iteration), the host finds out: if its bits
-        are those of the argument, Python does the call.
-        """
-        found: list[frozenset[Owned]] = []
-        # views without a place may be views of arrays that have one
-        seen: set[object] = {r for s in slots if isinstance(s, Val) and s.num.kind == ARRAY and s.place is not None for r in s.roots}
-        for slot in slots:
-            roots = slot.roots if isinstance(slot, Val) and slot.num.kind == ARRAY and slot.place is None else frozenset[object]()
-            owners = frozenset(r for r in roots if isinstance(r, Owned))
-            fresh = roots - owners
-            if fresh & seen or any(r.view for r in owners):
-                raise NotLowerable("an array of the result may share memory with an argument, a constant or another result", location)
-            seen |= fresh
-            found.append(owners)
-        return tuple(found)
+def owners_of(slots: list[Slot], location: Site | None) -> tuple[frozenset[Owned], ...]:
+    """Return, for each leaf, the inputs with which it may be identical. Raises NotLowerable for a result that may be a view of another
+    array.
+
+    Whether a leaf *is* an argument (as ``x`` may be after a loop that may run no iteration), the host finds out: if its bits
+    are those of the argument, Python does the call.
+    """
+    found: list[frozenset[Owned]] = []
+    # views without a place may be views of arrays that have one
+    seen: set[object] = {r for s in slots if isinstance(s, Val) and s.num.kind == ARRAY and s.place is not None for r in s.roots}
+    for slot in slots:
+        roots = slot.roots if isinstance(slot, Val) and slot.num.kind == ARRAY and slot.place is None else frozenset[object]()
+        owners = frozenset(r for r in roots if isinstance(r, Owned))
+        fresh = roots - owners
+        if fresh & seen or any(r.view for r in owners):
+            raise NotLowerable("an array of the result may share memory with an argument, a constant or another result", location)
+        seen |= fresh
+        found.append(owners)
+    return tuple(found)
 
 
 def _in_order(value: Val) -> bool:

@@ -8,7 +8,7 @@ Differences are computed in unsigned 64-bit arithmetic, where those of signed 64
 """
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ from hovis_xla.emit.block_slots import block_of
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.values import BOOL, INT, INT64, SCALAR, Num
 from hovis_xla.hlo.licm import costs_little
-from hovis_xla.hlo.module import is_pure
+from hovis_xla.hlo.module import is_pure, made_by
 from hovis_xla.jaxlib.adapter import ir
 
 #: A check is left in the loop if its index depends on more loop-invariant operations of the body, or changes by more in an iteration.
@@ -60,11 +60,11 @@ class Counting:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check that fails if the index is less than ``least``, or, where ``least`` is None, if the index is not less than ``end``."""
+    """A check that fails if the index is less than the limit (``low``), or if it is not less (else)."""
 
     index: affine.Form
-    least: int | None
-    end: int | None
+    low: bool
+    limit: int
 
 
 class Rounds:
@@ -89,12 +89,12 @@ class Rounds:
             if check is None or step is None or abs(step) > MOST_STEP:
                 left.append(term)
             else:
-                key = frozenset(check.index[0].items()), check.least, check.end
+                key = frozenset(check.index[0].items()), check.low, check.limit
                 checks.setdefault(key, []).append((step, check))
         if not checks:
             return flag, None
         # among checks that differ in a constant, as of a[i], a[i + 1] and a[i + 2], only the smallest and the greatest index matter
-        found = [min(same, key=lambda c: c[1].index[1] if c[1].end is None else -c[1].index[1]) for same in checks.values()]
+        found = [min(same, key=lambda c: c[1].index[1] if c[1].low else -c[1].index[1]) for same in checks.values()]
         rest = functools.reduce(builder.or_, (T(t, BOOL, ()) for t in left)) if left else None
         return rest, outside(lambda: self._known_before(found, counting))
 
@@ -118,13 +118,13 @@ class Rounds:
             if bound != (0 if low else size):
                 return None
             bound = -size if low else size
-        return Check(form(x), bound if low else None, None if low else bound)
+        return Check(form(x), low, bound)
 
     def _step_of(self, index: affine.Form) -> int | None:
         """Return by how much an index changes per iteration, or None if that is unknown."""
-        steps = {atom: self._step(atom) for atom in index[0]}
-        known = {atom: step for atom, step in steps.items() if step is not None}
-        return sum(step * index[0][atom] for atom, step in known.items()) if len(known) == len(steps) else None
+        steps = [(times, self._step(atom)) for atom, times in index[0].items()]
+        known = [times * step for times, step in steps if step is not None]
+        return sum(known) if len(known) == len(steps) else None
 
     def _step(self, value: Any) -> int | None:
         if value not in self.steps:
@@ -139,21 +139,10 @@ class Rounds:
 
     def _is_invariant(self, value: Any) -> bool:
         """Is the value computed in the body from loop-invariant values, with few operations?"""
-        seen: set[Any] = set()
-        todo = [value]
-        while todo:
-            at = todo.pop()
-            if block_of(at) != self.body or at in seen:
-                continue
-            seen.add(at)
-            made = _made_in(at, self.body)
-            if made is None:
-                if at not in self.ends or self.ends[at] != at:
-                    return False
-            elif not is_pure(made) or len(seen) > MOST_OPS:
+        for count, (at, made) in enumerate(_operands_within(value, self.body), 1):
+            changes = at not in self.ends or self.ends[at] != at if made is None else not is_pure(made) or count > MOST_OPS
+            if changes:
                 return False
-            else:
-                todo += made.operands
         return True
 
     # --------------------------------------------------------------------------------------------- emitting tests in front of the loop
@@ -169,12 +158,12 @@ class Rounds:
         for atom, times in check.index[0].items():
             value = T(self.first.of(atom), INT64, ())
             first = builder.add(first, value if times == 1 else builder.mul(value, builder.constant(times, INT64)))
-        limit = builder.constant(check.least if check.least is not None else check.end, INT64)
-        if check.least is not None:
+        limit = builder.constant(check.limit, INT64)
+        if check.low:
             outside, room = builder.compare("LT", first, limit), (first, limit)
         else:
             outside, room = builder.compare("GE", first, limit), (builder.sub(limit, builder.like(1, limit)), first)
-        if step == 0 or (step > 0) is (check.least is not None):
+        if step == 0 or (step > 0) is check.low:
             return outside
         rounds = _divided(builder.sub(*map(_unsigned, room)), abs(step))
         return builder.or_(outside, builder.compare("LT", rounds, last))
@@ -202,18 +191,21 @@ class Copies:
 
 def is_light(flag: T, body: Any) -> bool:
     """Is the flag computed in the body from carried values, by few operations that cost next to nothing?"""
+    counted = enumerate(_operands_within(flag.ir, body), 1)
+    return all(made is None or (is_pure(made) and costs_little(made) and count <= MOST_GUARDS) for count, (_, made) in counted)
+
+
+def _operands_within(value: Any, body: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the values of the body that a value depends on, itself included, each with the operation that defines it (None for an argument)."""
     seen: set[Any] = set()
-    todo = [flag.ir]
+    todo = [value]
     while todo:
-        value = todo.pop()
-        if block_of(value) == body and value not in seen:
-            seen.add(value)
-            made = _made_in(value, body)
-            if made is not None:
-                if not is_pure(made) or not costs_little(made) or len(seen) > MOST_GUARDS:
-                    return False
-                todo += made.operands
-    return True
+        at = todo.pop()
+        if block_of(at) == body and at not in seen:
+            seen.add(at)
+            made = made_by(at)
+            yield at, made
+            todo += () if made is None else made.operands
 
 
 def _terms(flag: Any, body: Any) -> list[Any]:
@@ -236,8 +228,7 @@ def _terms(flag: Any, body: Any) -> list[Any]:
 
 def _made_in(value: Any, body: Any) -> Any:
     """Return the operation of the body that defines a value, or None if it is defined elsewhere or is an argument."""
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) or owner.operation.block != body else owner.operation
+    return made_by(value) if block_of(value) == body else None
 
 
 def _counted_from_the_end(x: Any, body: Any) -> tuple[Any, int] | None:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hovis.ir.model import Block
 from hovis_xla.emit import builder
-from hovis_xla.emit.block_slots import TAG, Pending, as_val, block_of, same_slot, tensor
+from hovis_xla.emit.block_slots import Pending, as_val, block_of, resolved, same_slot, tensor
 from hovis_xla.emit.builder import T, tensor_type
 from hovis_xla.emit.locations import Location
 from hovis_xla.emit.values import ARRAY, BOOL, EITHER, INT32, UNDEF, Num, OneOf, Slot, Stored, Struct, Val
+from hovis_xla.hlo.module import last_of, operations, operations_in
 from hovis_xla.jaxlib.adapter import context, ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 from hovis_xla.lowering.control.carried_kinds import Kind, join, kind_of, rebuild, split
@@ -120,13 +121,6 @@ class Side:
 # ------------------------------------------------------------------------------------------------- sides
 
 
-def _calls_out(operation: Any) -> bool:
-    """Does the operation call the host, or hold one that does?"""
-    if operation.name == "stablehlo.custom_call":
-        return True
-    return any(_calls_out(inner.operation) for region in operation.regions for block in region.blocks for inner in block.operations)
-
-
 class Joined:
     """Collects the results that an ``if`` has to give, then makes it."""
 
@@ -139,7 +133,6 @@ class Joined:
         self.loops: list[tuple[int, Any]] = []  # loops on the sides, with the number of the side
         self.inline = self._small() and self._fits(contents)
         self.wanted: list[tuple[Pending, list[Slot], Num]] = []
-        self.tags: list[tuple[Pending, Pending]] = []
         self.compound: list[tuple[Pending, Kind, list[Slot | Pending]]] = []
         self.sunk: list[SunkStores] = []
         self.conditional: dict[Any, None] = {}  # arrays after the stores on the side with loops; these stores stay in place
@@ -151,22 +144,19 @@ class Joined:
         count = branches = 0
         for side in self.sides:
             stores = self._stores(side)
-            for made in side.block.operations:
-                if made.operation in stores:
+            for op in operations(side.block):
+                if op in stores:
                     continue
-                if made.operation.name == "stablehlo.while" and not any(isinstance(r.type, hlo.TokenType) for r in made.operation.results):
-                    self.loops.append((self.sides.index(side), made.operation))
+                if op.name == "stablehlo.while" and not any(isinstance(r.type, hlo.TokenType) for r in op.results):
+                    self.loops.append((self.sides.index(side), op))
                     continue
-                count += made.operation.name != "stablehlo.constant"
-                branches += made.operation.name == "stablehlo.if"
-                few = all(math.prod(getattr(r.type, "shape", (FEW + 1,))) <= FEW for r in made.operation.results)
-                if (len(made.operation.regions) and made.operation.name != "stablehlo.if") or not few or _calls_out(made.operation):
+                count += op.name != "stablehlo.constant"
+                branches += op.name == "stablehlo.if"
+                few = all(math.prod(getattr(r.type, "shape", (FEW + 1,))) <= FEW for r in op.results)
+                if (len(op.regions) and op.name != "stablehlo.if") or not few or operations_in(op, "stablehlo.custom_call"):
                     return False
-            rows = [slot for _, slots in side.arrival.entries for slot in slots]
-            if any(isinstance(s, Val) and s.num.shape for s in rows) and not self._arrays_agree():
-                return False
         most = MOST_OPS if self.loops else 0 if branches else SELECT_OPS * len(self.sides)
-        return count <= most and len(self.sides) <= 4
+        return count <= most and len(self.sides) <= 4 and self._arrays_agree()
 
     def _fits(self, contents: list[list[Slot]]) -> bool:
         """Is no select of an array needed, because its stores can be sunk, or because loops on one side make them and the other sides leave it
@@ -183,11 +173,11 @@ class Joined:
         """Match an array that loops on one side change and the other sides leave as it is: return its value after them, and the contents after
         stores, which the loops read; else None.
         """
-        made = [s for s in slots if isinstance(s, Val) and any(block_of(s.ir) == b for b in self.blocks)]
+        made = [s for s in slots if isinstance(s, Val) and block_of(s.ir) in self.blocks]
         if len(made) != 1 or len({k for k, _ in self.loops}) != 1 or not any(made[0] is s for s in (slots[k] for k, _ in self.loops)):
             return None
         t, stores, looks = made[0].ir, [], False
-        while any(block_of(t) == b for b in self.blocks):
+        while block_of(t) in self.blocks:
             if t in self.walker.stored:
                 looks = looks or any(use.owner.operation.name == "stablehlo.while" for use in t.uses)
                 stores.append(t)
@@ -202,11 +192,11 @@ class Joined:
     def _stores(self, side: Side) -> set[Any]:
         """Collect the operations of a side that give arrays after stores: the store, and the barrier behind it."""
         found: set[Any] = set()
-        for made in side.block.operations:
-            if any(r in self.walker.stored for r in made.operation.results):
-                found.add(made.operation)
-                if made.operation.name == "func.call":
-                    found.add(made.operation.operands[0].owner)
+        for op in operations(side.block):
+            if any(r in self.walker.stored for r in op.results):
+                found.add(op)
+                if op.name == "func.call":
+                    found.add(op.operands[0].owner)
         return found
 
     def _arrays_agree(self) -> bool:
@@ -232,7 +222,7 @@ class Joined:
         num = kind_of(defined[0], name)
         for other in defined[1:]:
             num = join(num, kind_of(other, name), name)
-        if not isinstance(num, Num):
+        if not isinstance(num, Num) or num.kind == EITHER:
             return self._parts(slots, num, name)
         if num.kind == ARRAY and num.shape and self.inline:
             passed = self._passed(slots)
@@ -246,10 +236,6 @@ class Joined:
                 return sunk.result
         pending = Pending()
         self.wanted.append((pending, slots, num))
-        if num.kind == EITHER:
-            tag = Pending()
-            self.tags.append((pending, tag))
-            self.wanted.append((tag, [s if s is UNDEF else self._tag(side, s, num) for side, s in zip(self.sides, slots, strict=True)], TAG))
         return pending
 
     def _parts(self, slots: list[Slot], kind: Kind, name: str) -> Pending:
@@ -262,19 +248,15 @@ class Joined:
         self.compound.append((pending, kind, [self.slot(list(column), name) for column in zip(*rows, strict=True)]))
         return pending
 
-    def _tag(self, side: Side, slot: Slot, num: Num) -> Val:
-        with self._at_end(side):
-            return Val(TAG, as_val(slot, num).tag)
-
     def _inside(self, slot: Slot) -> bool:
         """Is the slot defined on one of the sides, and therefore not visible outside?"""
         if isinstance(slot, Struct):
-            return any(self._inside(p) for p in slot.parts)
+            return any(map(self._inside, slot.parts))
         if isinstance(slot, Stored):
-            return any(block_of(t.ir) == b for t in slot.place.starts for b in self.blocks)
+            return any(block_of(t.ir) in self.blocks for t in slot.place.starts)
         if isinstance(slot, OneOf):
-            return any(block_of(slot.which) == b for b in self.blocks) or any(self._inside(m) for m in slot.members)
-        return isinstance(slot, Val) and any(block_of(slot.ir) == b for b in self.blocks)
+            return block_of(slot.which) in self.blocks or any(map(self._inside, slot.members))
+        return isinstance(slot, Val) and block_of(slot.ir) in self.blocks
 
     def renumbered(self, side: Side, targets: list[Block]) -> "Choice | None":
         """Return the choice at the end of a side, in the numbering of ``targets``; None if the side reaches no block."""
@@ -283,23 +265,21 @@ class Joined:
         with self._at_end(side):
             return renumber(side.arrival.choice, {k: targets.index(b) for k, (b, _) in enumerate(side.arrival.entries)})
 
-    def choice(self, choices: "list[Choice | None]") -> Any:
-        """Return the merged choice, as a function to be called after :meth:`finish`."""
+    def choice(self, choices: "list[Choice | None]") -> "Choice | Pending":
+        """Return the merged choice."""
         known = {c for c in choices if isinstance(c, int)}
         if all(c is None or isinstance(c, int) for c in choices):
             if len(known) <= 1:
-                return lambda: next(iter(known), 0)
+                return next(iter(known), 0)
             if isinstance(self.by, Two):
-                numbers = {k: c for k, c in enumerate(choices) if isinstance(c, int)}
-                found = renumber(self.by, numbers)
-                return lambda: found
+                return renumber(self.by, {k: c for k, c in enumerate(choices) if isinstance(c, int)})
         pending = Pending()
         slots: list[Slot] = []
         for side, c in zip(self.sides, choices, strict=True):
             with self._at_end(side):
                 slots.append(UNDEF if c is None else Val(Num(ARRAY, INT32), as_tensor(c).ir))
         self.wanted.append((pending, slots, Num(ARRAY, INT32)))
-        return lambda: tensor(pending.value)  # type: ignore[arg-type]
+        return pending
 
     @contextmanager
     def _at_end(self, side: Side) -> Iterator[None]:
@@ -319,11 +299,6 @@ class Joined:
             self._select()
         else:
             self._branch()
-        for value, tag in self.tags:
-            found, which = value.value, tag.value
-            assert isinstance(found, Val)
-            assert isinstance(which, Val)
-            value.value = Val(found.num, found.ir, which.ir)
         if bails:
             flag = pending.value
             assert isinstance(flag, Val)
@@ -332,26 +307,25 @@ class Joined:
             with ir.InsertionPoint(self.holder):
                 sunk.store(self.walker)
         for pending, kind, parts in self.compound:
-            pending.value = rebuild(kind, iter([p.value if isinstance(p, Pending) else p for p in parts]))
+            pending.value = rebuild(kind, map(resolved, parts))
 
     def _select(self) -> None:
         """Move the operations of the sides here, and select the results. A value that is not defined on a side may be anything there."""
-        zeros = {k for k, (p, s, n) in enumerate(self.wanted) if n.dtype == BOOL and n.kind == ARRAY}
         for number, loop in self.loops:
             self._guard(number, loop)
         for after in reversed(self.conditional):
             make_conditional(self.walker, after, self._here(self.loops[0][0]))
         looping = {number for number, _ in self.loops}
         for _, side in sorted(enumerate(self.sides), key=lambda s: s[0] in looping):
-            for made in list(side.block.operations):
-                made.operation.move_before(self.holder)
+            for op in operations(side.block):
+                op.move_before(self.holder)
         for _, loop in self.loops:
             self.walker.wait_for_reads(loop)
         with ir.InsertionPoint(self.holder):
-            for k, (pending, slots, num) in enumerate(self.wanted):
+            for pending, slots, num in self.wanted:
                 chosen: Val | None = None
                 for number, slot in enumerate(slots):
-                    if slot is UNDEF and k not in zeros:
+                    if slot is UNDEF and not (num.kind == ARRAY and num.dtype == BOOL):
                         continue
                     value = as_val(slot, num)
                     if chosen is None:
@@ -365,7 +339,7 @@ class Joined:
     def _guard(self, number: int, loop: Any) -> None:
         """Make a loop iterate only where its side is the one that is taken."""
         here = self._here(number)
-        end = loop.regions[0].blocks[0].operations[len(loop.regions[0].blocks[0].operations) - 1]
+        end = last_of(loop.regions[0].blocks[0])
         with ir.InsertionPoint(end), ir.Location.unknown(context()):
             end.operands[0] = builder.and_(T(end.operands[0], BOOL, ()), here).ir
 

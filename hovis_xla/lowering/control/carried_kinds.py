@@ -1,7 +1,7 @@
 """The kind of a slot, and how a slot that is one of several kinds passes through ``if`` and ``while``.
 
-    Num       a number or an array: one XLA value
-    Same      a known object: no XLA value at all
+    Num       a number or an array: one XLA value, and for EITHER a boolean that says which
+    Const     a known object: no XLA value at all
     Parts     a container: the values of its parts
     Seat      an array that may be stored into, or a view of it: the starts of the view
     Sum       one of several: the number of the actual one, then the values of each (zeros for the others)
@@ -20,7 +20,7 @@ from hovis.ir import operations
 from hovis.lattice import Const
 from hovis.lattice.inspection import is_a
 from hovis_xla.emit import builder
-from hovis_xla.emit.block_slots import as_val, block_of, describe, is_within, join_nums, same_slot, tensor, unify
+from hovis_xla.emit.block_slots import TAG, as_val, block_of, describe, is_within, join_nums, same_slot, tensor, unify
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.locations import Location
 from hovis_xla.emit.values import (
@@ -60,13 +60,6 @@ _PLAIN: Final = frozenset({operations.make_tuple, slice})
 
 
 @dataclass(frozen=True, slots=True)
-class Same:
-    """A known object."""
-
-    constant: Const
-
-
-@dataclass(frozen=True, slots=True)
 class Parts:
     """A container and the kinds of its parts; ``identity``: which object it is, if that can be observed."""
 
@@ -92,7 +85,7 @@ class Sum:
     members: "tuple[Kind, ...]"
 
 
-Kind = Num | Same | Parts | Seat | Sum
+Kind = Num | Const | Parts | Seat | Sum
 
 
 def kind_of(slot: Slot, what: str) -> Kind:
@@ -103,18 +96,15 @@ def kind_of(slot: Slot, what: str) -> Kind:
         return slot.num
     if isinstance(slot, Known):
         num = None if is_a(slot.value, np.ndarray) else num_of_value(slot.value)
-        return num or Same(Const(slot.value))
+        return num or Const(slot.value)
     if isinstance(slot, Struct):
-        return Parts(slot.callee, tuple(kind_of(p, what) for p in slot.parts), None if _is_plain(slot.callee) else slot.op or slot)
+        is_plain = slot.callee in _PLAIN or hasattr(slot.callee, "named")
+        return Parts(slot.callee, tuple(kind_of(p, what) for p in slot.parts), None if is_plain else slot.op or slot)
     if isinstance(slot, OneOf):
         return Sum(tuple(kind_of(m, what) for m in slot.members))
     if isinstance(slot, Ragged):
         raise ShapeUnknown(f"{what} is a part of an array, and the size of the part is known only at run time")
     raise NotLowerable(f"{what} is not a number here but {describe(slot)}")
-
-
-def _is_plain(callee: object) -> bool:
-    return callee in _PLAIN or hasattr(callee, "named")
 
 
 def members_of(kind: Kind) -> tuple[Kind, ...]:
@@ -168,8 +158,8 @@ def lasting(kind: Kind) -> bool:
 def nums_of(kind: Kind) -> list[Num]:
     """Return the Num of each number that a slot of this kind consists of."""
     if isinstance(kind, Num):
-        return [kind]
-    if isinstance(kind, Same):
+        return [Num(SCALAR, kind.dtype), TAG] if kind.kind == EITHER else [kind]
+    if isinstance(kind, Const):
         return []
     if isinstance(kind, Seat):
         return [START for _ in kind.sample.place.starts]
@@ -180,17 +170,20 @@ def nums_of(kind: Kind) -> list[Num]:
 
 def split(slot: Slot, kind: Kind) -> list[Slot]:
     """Return the numbers that a slot consists of, UNDEF where it has none."""
-    if isinstance(kind, Num):
+    if isinstance(kind, Num) and kind.kind != EITHER:
         return [slot]
     if slot is UNDEF:
         return [UNDEF for _ in nums_of(kind)]
+    if isinstance(kind, Num):
+        value = as_val(slot, kind)
+        return [Val(Num(SCALAR, kind.dtype), value.ir), Val(TAG, value.tag)]
     if isinstance(kind, Parts):
         assert isinstance(slot, Struct)
         return [s for part, k in zip(slot.parts, kind.parts, strict=True) for s in split(part, k)]
     if isinstance(kind, Seat):
         assert isinstance(slot, Stored)
         return [Val(START, t.ir) for t in slot.place.starts]
-    return [] if isinstance(kind, Same) else _split_sum(slot, kind)
+    return [] if isinstance(kind, Const) else _split_sum(slot, kind)
 
 
 def _split_sum(slot: Slot, kind: Sum) -> list[Slot]:
@@ -201,7 +194,8 @@ def _split_sum(slot: Slot, kind: Sum) -> list[Slot]:
     elif isinstance(slot, Val) and slot.num.kind == EITHER:
         given = Val(Num(PYTHON, slot.num.dtype), slot.ir), Val(Num(SCALAR, slot.num.dtype), slot.ir)
         which = builder.convert(T(slot.tag, BOOL, ()), INT32)
-    places = [next(k for k, m in enumerate(kind.members) if _fit(m, kind_of(s, "")) or _within(s, m)) for s in given]
+    kinds = [kind_of(s, "") for s in given]
+    places = [next(k for k, m in enumerate(kind.members) if _fit(m, found) or join(m, found, "") == m) for found in kinds]
     number = builder.constant(places[0], INT32)
     if which is not None and places == list(range(len(places))):
         number = which
@@ -222,21 +216,19 @@ def picked(which: T | None, slots: dict[int, Slot]) -> Slot:
         assert which is not None
         is_other = builder.compare("EQ", which, builder.constant(k, INT32))
         a, b = as_val(found, num), as_val(slot, num)
-        tag = builder.select(is_other, T(b.tag, BOOL, ()), T(a.tag, BOOL, ())).ir if num.kind == EITHER else None
-        found = Val(num, builder.select(is_other, tensor(b), tensor(a)).ir, tag, a.roots | b.roots)
+        found = Val(num, builder.select(is_other, tensor(b), tensor(a)).ir, roots=a.roots | b.roots)
     return found
-
-
-def _within(slot: Slot, kind: Kind) -> bool:
-    return join(kind, kind_of(slot, ""), "") == kind
 
 
 def rebuild(kind: Kind, slots: Iterator[Slot]) -> Slot:
     """Rebuild a slot of this kind from its numbers, the inverse of :func:`split`."""
+    if isinstance(kind, Num) and kind.kind == EITHER:
+        value, tag = next(slots), next(slots)
+        return Val(kind, value.ir, tag.ir) if isinstance(value, Val) and isinstance(tag, Val) else UNDEF
     if isinstance(kind, Num):
         return next(slots)
-    if isinstance(kind, Same):
-        return Known(kind.constant.value)
+    if isinstance(kind, Const):
+        return Known(kind.value)
     if isinstance(kind, Seat):
         sample = kind.sample
         starts = [next(slots) for _ in sample.place.starts]

@@ -3,8 +3,7 @@
 The kinds of header parameters are found by trial: :class:`Changed` is raised if a parameter changes to another kind than was assumed.
 """
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, cast
 
 from hovis.ir.model import Block
@@ -16,14 +15,12 @@ from hovis_xla.emit.builder import T, tensor_type
 from hovis_xla.emit.locations import Location
 from hovis_xla.emit.memory_ssa import Loop, arrays_in, content, joined, moved
 from hovis_xla.emit.values import (
-    EITHER,
     INT64,
     UNDEF,
     Known,
     NotLowerable,
     Num,
     OneOf,
-    Operand,
     Slot,
     Stored,
     Struct,
@@ -55,16 +52,8 @@ class Changed(Exception):
         self.replaced = replaced
 
 
-@dataclass(frozen=True, slots=True)
-class Choosing:
-    """A OneOf that leaves a loop: the value that selects a member, and the members, as they are carried."""
-
-    which: Any
-    members: tuple[Any, ...]
-
-
 class CarriedValues:
-    """The carried values of one loop. ``carry`` adds one: (value at the start, value at the end of an iteration)."""
+    """The carried values of one loop. ``carry`` adds one: (value at the end of an iteration, value at the start)."""
 
     #: the operation before which code in front of the loop is emitted
     holder: Any
@@ -94,7 +83,7 @@ class CarriedValues:
         self.arrays: dict[Location, int] = {}  # the index under which their content is carried
         self.top: Top | None = None
         self.guard: T | None = None  # an iteration for which this holds would bail out, and is not begun
-        self.after: dict[Location, tuple[Location, Any]] = {}  # arrays that are made in the loop and used behind it
+        self.after: dict[Location, Location] = {}  # the locations behind the loop of arrays that are made in it and used behind it
 
     # --------------------------------------------------------------------------------------------- at the headers
 
@@ -107,11 +96,7 @@ class CarriedValues:
                     self.fixed[block, k] = slot
                     continue
                 self.index[block, k] = len(self.inits), kind
-                for part, num in zip(split(slot, kind), nums_of(kind), strict=True):
-                    value = as_val(part, num)
-                    self.inits.append(value)
-                    if num.kind == EITHER:
-                        self.inits.append(Val(TAG, value.tag))
+                self.inits += map(as_val, split(slot, kind), nums_of(kind))
 
     def _first_kind(self, block: Block, k: int, slot: Slot) -> Kind | None:
         """Return the kind that is assumed for a parameter at first; None if it is assumed not to change."""
@@ -150,22 +135,21 @@ class CarriedValues:
         if (block, k) in self.fixed:
             return self.fixed[block, k]
         at, kind = self.index[block, k]
-        rest = iter([(v.ir if isinstance(v, Val) else v, roots) for v, roots in zip(values[at:], self.roots[at:], strict=False)])
-        parts = [(num, next(rest), next(rest)[0] if num.kind == EITHER else None) for num in nums_of(kind)]
-        return rebuild(kind, iter([Val(num, value, tag, roots) for num, (value, roots), tag in parts]))
+        parts = zip(nums_of(kind), values[at:], self.roots[at:], strict=False)
+        return rebuild(kind, iter([Val(num, v.ir if isinstance(v, Val) else v, roots=roots) for num, v, roots in parts]))
 
     def carry_memory(self) -> dict[Location, int]:
         """Carry the memory that the body used; return the index under which each location is carried."""
-        return {
-            location: self.carry(before.ir, self.inside.get(location, here).ir, argument=False) for location, (before, here) in self.loop.carried.items()
-        }  # fmt: skip
+        return {loc: self.carry(self.inside.get(loc, here), before, argument=False) for loc, (before, here) in self.loop.carried.items()}
 
-    def carry(self, init: Any, end: Any, argument: bool = True) -> int:
-        """Carry one more value and return its index; init and end are MLIR values."""
+    def carry(self, end: T, init: T | None = None, argument: bool = True) -> int:
+        """Carry one more value and return its index; ``init`` is its value before the loop, by default zeros."""
+        if init is None:
+            init = self.outside(lambda: builder.zeros(end.dtype, end.shape))
         if argument:
-            self.body.add_argument(init.type, ir.Location.unknown(context()))
-        self.more.append(init)
-        self.ends.append(end)
+            self.body.add_argument(init.ir.type, ir.Location.unknown(context()))
+        self.more.append(init.ir)
+        self.ends.append(end.ir)
         return len(self.ends) - 1
 
     def outside(self, make: Any) -> Any:
@@ -183,14 +167,10 @@ class CarriedValues:
             for k, slot in enumerate(brought.get(block, ())):
                 if (block, k) in self.fixed or slot is UNDEF:
                     continue
-                at, kind = self.index[block, k]
-                for part, num in zip(split(slot, kind), nums_of(kind), strict=True):
-                    value = as_val(part, num)
+                first, kind = self.index[block, k]
+                for at, value in enumerate(map(as_val, split(slot, kind), nums_of(kind)), first):
                     ends[at] |= value.roots
                     self.ends[at] = value.ir
-                    if num.kind == EITHER:
-                        self.ends[at + 1] = value.tag
-                    at += 2 if num.kind == EITHER else 1
         self.roots = roots_carried([v.roots for v in self.inits], ends, self)
 
     def _end_arrays(self, brought: dict[Block, list[Slot]]) -> dict[Block, list[Slot]]:
@@ -243,54 +223,43 @@ class CarriedValues:
 
     # --------------------------------------------------------------------------------------------- at the exits
 
-    def carry_exit(self, slot: Slot, name: str) -> Any:
-        """Carry a slot of an exit. Returns the slot itself if it is visible outside, else the indices of its carried values and the slot."""
+    def carry_exit(self, slot: Slot) -> Slot:
+        """Carry the values of a slot of an exit. Returns the slot, with each array that was made in the loop at a location of its own behind it."""
+        for location in (array.place.location for array in arrays_in(slot)):
+            if location not in self.after and self._is_new(location):
+                self.after[location] = joined([location])
+                self._carry_value(self.inside[location].ir, content(self.inside[location]).num)
+        slot = moved(slot, self.after)
+        self._with_values(slot, self._carry_value)
+        return slot
+
+    def _carry_value(self, value: Any, num: Num) -> Any:
+        """Carry an MLIR value that leaves the loop, unless it is visible outside; return it."""
+        if block_of(value) == self.body and value not in self.ends:
+            self.carry(T(value, num.dtype, num.shape))
+        return value
+
+    def behind(self, value: Any, results: Sequence[Any]) -> Any:
+        """Return what a value that leaves the loop is behind it, given the results of the loop."""
+        return results[self.ends.index(value)] if block_of(value) == self.body else value
+
+    def left(self, slot: Slot, results: Sequence[Any]) -> Slot:
+        """Return a slot of an exit as it is behind the loop, given the results of the loop."""
+        return cast(Slot, self._with_values(slot, lambda value, _: self.behind(value, results)))
+
+    def _with_values(self, slot: Any, found: Callable[[Any, Num], Any]) -> Any:
+        """Return a slot with other MLIR values: with what ``found`` returns for each of them and its Num."""
+        if isinstance(slot, Stored):
+            return Stored(slot.num, slot.place.with_starts([T(found(s.ir, START), INT64, ()) for s in slot.place.starts]), slot.read)
+        if isinstance(slot, Val):
+            tag = None if slot.tag is None else found(slot.tag, TAG)
+            value = found(slot.ir, slot.num)
+            unchanged = value is slot.ir and tag is slot.tag
+            return slot if unchanged else Val(slot.num, value, tag, roots_behind(slot.roots, self, self.roots))
+        if isinstance(slot, Struct):
+            return Struct(slot.callee, tuple(self._with_values(p, found) for p in slot.parts), slot.op)
+        if isinstance(slot, OneOf):
+            return OneOf(found(slot.which, WHICH), tuple(self._with_values(m, found) for m in slot.members))
         if slot is UNDEF or isinstance(slot, Known):
             return slot
-        if isinstance(slot, Stored):
-            return self._carry_exit_place(slot)
-        if isinstance(slot, Struct):
-            return Struct(slot.callee, tuple(self.carry_exit(p, name) for p in slot.parts), slot.op)
-        if isinstance(slot, OneOf):
-            return Choosing(self.carry_value(slot.which, WHICH), tuple(self.carry_exit(m, name) for m in slot.members))
-        if not isinstance(slot, Val):
-            raise NotLowerable("a bound method of an array is used after the loop that creates it")
-        tag = None if slot.tag is None else self.carry_value(slot.tag, TAG)
-        found = self.carry_value(slot.ir, slot.num)
-        return slot if found is slot.ir and tag is slot.tag else (found, tag, slot)
-
-    def _carry_exit_place(self, slot: Stored) -> Any:
-        """Carry a mutable array to an exit; one that was made in the loop gets a location of its own behind it."""
-        location = slot.place.location
-        if self._is_new(location):
-            if location not in self.after:
-                self.after[location] = joined([location]), self.carry_value(self.inside[location].ir, content(self.inside[location]).num)
-            location = self.after[location][0]
-        return moved(slot, {slot.place.location: location}), [self.carry_value(s.ir, START) for s in slot.place.starts]
-
-    def carry_value(self, value: Any, num: Num) -> Any:
-        """Carry an MLIR value that leaves the loop. Returns the value itself if it is visible outside, else the index under which it is carried."""
-        if not self._within(value):
-            return value
-        found = next((k for k, end in enumerate(self.ends) if end == value), None)
-        return self.carry(self.outside(lambda: builder.zeros(num.dtype, num.shape)).ir, value) if found is None else found
-
-    def _within(self, value: Any) -> bool:
-        return bool(block_of(value) == self.body)
-
-    def left(self, found: Any, results: Sequence[Any]) -> Slot:
-        """Return the slot behind the loop for what ``carry_exit`` returned, given the results of the loop."""
-        if isinstance(found, tuple) and isinstance(found[0], Stored):
-            starts = [T(results[v] if isinstance(v, int) else v, INT64, ()) for v in found[1]]
-            return Stored(found[0].num, found[0].place.with_starts(starts), found[0].read)
-        if isinstance(found, tuple):
-            at, tag, slot = found
-            roots = roots_behind(slot.roots, self, self.roots)
-            value, which = (results[v] if isinstance(v, int) else v for v in (at, tag))
-            return Val(slot.num, value, which, roots)
-        if isinstance(found, Struct):
-            return Struct(found.callee, tuple(cast(Operand, self.left(p, results)) for p in found.parts), found.op)
-        if isinstance(found, Choosing):
-            which = results[found.which] if isinstance(found.which, int) else found.which
-            return OneOf(which, tuple(cast(Operand, self.left(m, results)) for m in found.members))
-        return cast(Slot, found)
+        raise NotLowerable("a bound method of an array is used after the loop that creates it")

@@ -12,18 +12,12 @@ from typing import Any, Final
 
 from hovis_xla.choice.cost_model import FUEL, LITTLE
 from hovis_xla.emit import builder
-from hovis_xla.emit.locations import Location
 from hovis_xla.emit.values import INT64
 from hovis_xla.jaxlib.adapter import context, ir
 from hovis_xla.lowering.control.control_flow import Walker
 
 #: A loop whose iterations take at most this many microseconds in all burns no fuel.
 FREE: Final = LITTLE / 16
-
-
-def tank() -> Location:
-    """Return the location that holds the remaining fuel."""
-    return Location(INT64, ())
 
 
 def full() -> builder.T:

@@ -12,26 +12,24 @@ There is no other rule.  An Arrival at several blocks is again a branch, on the 
 loop with several headers.  Hence irreducible control flow and ``break`` out of nested loops need no special treatment.
 """
 
+import functools
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Invoke, Jump, Op, Raise, Return
-from hovis.ir.model import Operand as IrOperand
 from hovis_xla.analysis.loop_forest import Catching, Region, carried_out, reach, with_heads
-from hovis_xla.analysis.trip_counts import Rounds
-from hovis_xla.choice.cost_model import Work
 from hovis_xla.emit import builder
-from hovis_xla.emit.block_slots import Pending, tensor
+from hovis_xla.emit.block_slots import Pending, resolved, tensor
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.locations import Location
-from hovis_xla.emit.memory_ssa import Memory, content, locations, meet, moved, rows_of
-from hovis_xla.emit.values import INT32, UNDEF, Known, NotLowerable, OneOf, Operand, Raises, ShapeUnknown, Slot, Val, raised
+from hovis_xla.emit.memory_ssa import content, locations, meet, moved, rows_of
+from hovis_xla.emit.values import BOOL, INT32, UNDEF, Known, NotLowerable, OneOf, Operand, Raises, ShapeUnknown, Slot, Val, raised
 from hovis_xla.jaxlib.adapter import context, ir
 from hovis_xla.lowering.control.branches import Arrival, Choice, Joined, Side, Two, renumber
-from hovis_xla.lowering.control.store_sinking import Store
-from hovis_xla.lowering.function_scope import FunctionScope
+from hovis_xla.lowering.operands import Operands
 
 
 @contextmanager
@@ -52,71 +50,36 @@ def scratch(walker: "Walker") -> Iterator[Any]:
     selector.erase()
 
 
-class Walker(ABC):
+class Walker(Operands, ABC):
     """Emits the control flow. The meaning of ops and the exits of a function are the business of ``module.Lowering``."""
 
-    scope: FunctionScope
-    bail: T | None
-    token: Any
-    acted: bool
-    #: the number of loops around the code that is being emitted
-    depth: int = 0
-    #: the trip counts of these loops
-    rounds: tuple[Rounds, ...] = ()
-    #: the estimated cost of all ops, and the location that holds the remaining fuel (``compile_budget``)
-    work: Work
-    fuel: Location | None = None
-
-    #: the number of iterations that were peeled off each loop, by its header; under None: the number of ops in all of them
-    peeled: dict[Block | None, int]
-    #: the reasons why paths bail out
-    reasons: list[NotLowerable]
-    #: operations that were emitted and then discarded
-    given_up: list[Any]
-    #: for the array after each store: the array before it, the update, the starts
-    stored: "dict[Any, Store]"
-    #: the values that were loaded from arrays, by the content of the array
-    loads: dict[Any, list[T]]
-    memory: Memory
+    @abstractmethod
+    def lower_op(self, op: Op) -> None:
+        """Lower an op, and bind it to its result."""
 
     @abstractmethod
-    def lower_op(self, op: Op) -> None: ...
+    def call(self, callee: Callable[..., Any], args: list[Operand], kwargs: dict[str, Operand], op: Op | None = None) -> Operand:
+        """Return the result of a call."""
 
     @abstractmethod
-    def bail_if(self, condition: T) -> None: ...
+    def loop(self, start: Arrival, region: Region, until: Collection[Block]) -> Arrival:
+        """Emit a ``while`` and return the Arrival at the loop's exits (``while_loops``)."""
 
     @abstractmethod
-    def put(self, t: T, update: T, starts: tuple[T, ...]) -> T: ...
+    def leave(self, terminator: Return) -> tuple[Block, list[Slot]]:
+        """Return the exit that a return goes to, with the leaves of the result."""
 
-    @abstractmethod
-    def window(self, t: T, starts: tuple[T, ...], shape: tuple[int, ...]) -> T: ...
+    def is_exit(self, block: Block) -> bool:
+        return block in self.scope.templates
 
-    @abstractmethod
-    def barrier(self, *xs: T) -> T: ...
-
-    @abstractmethod
-    def forget(self, after: Any) -> None: ...
-
-    @abstractmethod
-    def wait_for_reads(self, loop: Any) -> None: ...
-
-    @abstractmethod
-    def read_within(self, blocks: Sequence[Any], results: Sequence[T]) -> None: ...
-
-    @abstractmethod
-    def operand(self, value: IrOperand) -> Operand: ...
-
-    @abstractmethod
-    def leave(self, terminator: Return) -> tuple[Block, list[Slot]]: ...
-
-    @abstractmethod
-    def is_exit(self, block: Block) -> bool: ...
-
-    @abstractmethod
-    def condition(self, value: Operand) -> "T | bool": ...
-
-    @abstractmethod
-    def give_up(self) -> None: ...
+    def condition(self, value: Operand) -> "T | bool":
+        if isinstance(value, OneOf):
+            value = self.each_way(value, lambda member: self.call(operator.truth, [member], {}))
+        if isinstance(value, Known):
+            return bool(value.value)
+        if isinstance(value, Val) and not value.num.shape:
+            return builder.convert(tensor(value), BOOL)
+        raise NotLowerable("a condition that is not a single truth value", self.op.location if self.op else None)
 
     # --------------------------------------------------------------------------------------------- one path
 
@@ -242,9 +205,7 @@ class Walker(ABC):
             return self.walk(Arrival(groups[choice][0], renumber(start.choice, groups[choice][1])), region, {*until, *shared}, first)
         starts = [Arrival(entries, renumber(start.choice, numbers)) for entries, numbers in groups]
         stop = {*until, *shared}
-        with scratch(self) as holder:
-            sides = [self.side(holder, lambda s=s: self.walk(s, region, stop, first)) for s in starts]
-            return self.merge(choice, sides, holder)
+        return self.merged(choice, [functools.partial(self.walk, s, region, stop, first) for s in starts])
 
     def _groups(self, start: Arrival, region: Region, first: bool, until: Collection[Block]) -> list[tuple[list[tuple[Block, list[Slot]]], dict[int, int]]]:
         """Group the entries, those into different headers of one loop together: (entries, old number → number within the group)."""
@@ -277,7 +238,12 @@ class Walker(ABC):
             self.scope.catching = catching
             self.scope.env, self.bail, self.token, self.acted, self.memory.content = outer
 
-    def merge(self, choice: Choice, sides: list[Side], holder: Any) -> Arrival:
+    def merged(self, choice: Choice, walks: "Sequence[Callable[[], Arrival]]") -> Arrival:
+        """Emit several walks, of which ``choice`` picks one, and return the Arrival at the end of any of them."""
+        with scratch(self) as holder:
+            return self._merge(choice, [self.side(holder, walk) for walk in walks], holder)
+
+    def _merge(self, choice: Choice, sides: list[Side], holder: Any) -> Arrival:
         """Merge the Arrivals of the sides, of which ``choice`` picks one, into one Arrival."""
         targets = list(dict.fromkeys(block for side in sides for block, _ in side.arrival.entries))
         table: list[tuple[Block, int, list[Slot]]] = []
@@ -295,11 +261,12 @@ class Walker(ABC):
         picked = joined.choice([joined.renumbered(side, targets) for side in sides])
         joined.finish()
         for location, slot in filled:
-            found = slot.value if isinstance(slot, Pending) else slot
+            found = resolved(slot)
             # a location without content on any side belongs to a member of a OneOf that can't occur here
             self.memory.content[location] = tensor(found) if isinstance(found, Val) else builder.zeros(location.dtype, location.shape)
         self.acted = self.acted or any(s.acted for s in sides)
-        return Arrival([(t, [s if not isinstance(s, Pending) else s.value for s in merged[t]]) for t in targets], picked())
+        taken = tensor(cast(Val, picked.value)) if isinstance(picked, Pending) else picked
+        return Arrival([(target, list(map(resolved, merged[target]))) for target in targets], taken)
 
     def kept(self, block: Block) -> set[Location]:
         """Return the locations that are referred to from ``block`` on, except by its own slots; within an expression, all that are known."""
@@ -328,16 +295,11 @@ class Walker(ABC):
 
     def _contents(self, sides: list[Side], used: dict[Location, tuple[Location | None, ...]]) -> list[tuple[Location, list[Slot]]]:
         """Collect the content on each side of every location whose content differs, or that is new."""
-        rows: dict[Location, list[Slot]] = {}
         here = self.memory.content
-        for location in dict.fromkeys(loc for s in sides if s.arrival.entries for loc, t in s.content.items() if loc not in here or here[loc].ir != t.ir):
-            if self.memory.knows(location):
-                rows[location] = [self._was(s, location) for s in sides]
-        for location, sources in used.items():
-            if location in rows or self.memory.knows(location):
-                continue
-            rows[location] = [UNDEF if one is None else self._was(s, one) for s, one in zip(sides, sources, strict=True)]
-        return list(rows.items())
+        changed = dict.fromkeys(loc for s in sides if s.arrival.entries for loc, t in s.content.items() if loc not in here or here[loc].ir != t.ir)
+        sources: dict[Location, tuple[Location | None, ...]] = {loc: (loc,) * len(sides) for loc in changed if self.memory.knows(loc)}
+        sources |= {loc: row for loc, row in used.items() if not self.memory.knows(loc)}
+        return [(loc, [UNDEF if one is None else self._was(s, one) for s, one in zip(sides, row, strict=True)]) for loc, row in sources.items()]
 
     def _was(self, side: Side, location: Location) -> Slot:
         """Return the content of a location at the end of a side; UNDEF if it has none there."""
@@ -346,8 +308,7 @@ class Walker(ABC):
         return content(side.content.get(location) or self.memory.read(location))
 
     def name_of(self, block: Block, k: int) -> str:
-        names = [p.name for p in block.params]
-        return names[k] or "a value" if k < len(names) else "a value"
+        return (block.params[k].name if k < len(block.params) else None) or "a value"
 
     def each_way(self, value: OneOf, does: "Callable[[Operand], Operand]") -> Operand:
         """Apply ``does`` to each member of a OneOf, and merge the results by the member that it is at run time. A member for which that can't be
@@ -367,18 +328,16 @@ class Walker(ABC):
                 return Arrival([])
 
         with scratch(self) as holder:
-            sides = [self.side(holder, lambda m=m: walk(m)) for m in value.members]
+            sides = [self.side(holder, functools.partial(walk, m)) for m in value.members]
             if len(reasons) == len(sides):
                 raise reasons[0]
-            found = self.merge(T(value.which, INT32, ()), sides, holder)
+            found = self._merge(T(value.which, INT32, ()), sides, holder)
         return cast(Operand, found.entries[0][1][0])
 
     def choose(self, pred: T, yes: Operand, no: Operand) -> Operand:
         """Select one of two operands of any kinds: ``yes`` where ``pred`` holds, else ``no``."""
         there = Block()
-        with scratch(self) as holder:
-            sides = [self.side(holder, lambda x=x: Arrival([(there, [x])])) for x in (yes, no)]
-            found = self.merge(Two(pred, 0, 1), sides, holder)
+        found = self.merged(Two(pred, 0, 1), [functools.partial(Arrival, [(there, [x])]) for x in (yes, no)])
         return cast(Operand, found.entries[0][1][0])
 
     # --------------------------------------------------------------------------------------------- loops
@@ -390,7 +349,3 @@ class Walker(ABC):
             if block in region.blocks:
                 self.scope.carried_out[block] = tuple(dict.fromkeys((*self.scope.carried_out.get(block, ()), *values)))
         return found
-
-    @abstractmethod
-    def loop(self, start: Arrival, region: Region, until: Collection[Block]) -> Arrival:
-        """Emit a ``while`` and return the Arrival at the loop's exits (``while_loops``)."""

@@ -5,6 +5,7 @@ from typing import Any, Final, cast
 from hovis_xla.emit import builder, slicing
 from hovis_xla.emit.block_slots import Pending, block_of, tensor
 from hovis_xla.emit.builder import T
+from hovis_xla.emit.inplace_stores import Store
 from hovis_xla.emit.values import ARRAY, INT64, UNDEF, Num, Slot, Val
 from hovis_xla.jaxlib.adapter import context, ir
 
@@ -12,9 +13,6 @@ STORE: Final = "stablehlo.dynamic_update_slice"
 
 #: Maximum number of stores into one array that are sunk below a branch.
 MOST: Final = 8
-
-#: The array before a store, the stored part, and its starts.
-Store = tuple[T, T, tuple[T, ...]]
 
 
 class SunkStores:
@@ -42,7 +40,7 @@ class SunkStores:
             chain: list[Store] = []
             if isinstance(slot, Val):
                 t = tensor(slot)
-                while t.ir in joined.walker.stored and any(block_of(t.ir) == b for b in joined.blocks):
+                while t.ir in joined.walker.stored and block_of(t.ir) in joined.blocks:
                     store = joined.walker.stored[t.ir]
                     chain.insert(0, store)
                     t = store[0]
@@ -52,7 +50,7 @@ class SunkStores:
             chains.append(chain)
         shapes = [store[1].shape for store in max(chains, key=len)]
         fit = all(store[1].shape == shape for chain in chains for store, shape in zip(chain, shapes, strict=False))
-        if any(t.ir != bases[0].ir or any(block_of(t.ir) == b for b in joined.blocks) for t in bases) or not fit or len(shapes) > MOST:
+        if any(t.ir != bases[0].ir or block_of(t.ir) in joined.blocks for t in bases) or not fit or len(shapes) > MOST:
             return None
         return bases[0], chains
 
@@ -74,7 +72,7 @@ class SunkStores:
         _, first, where = next(chain[k] for chain in chains if len(chain) > k)
         shape = first.shape
         # a side that writes back the old content does so at the same starts, if these are known before the branch
-        outside = not any(block_of(t.ir) == b for t in where for b in joined.blocks)
+        outside = not any(block_of(t.ir) in joined.blocks for t in where)
         updates: list[Slot] = []
         starts: list[list[Slot]] = [[] for _ in range(rank)]
         for side, chain, slot in zip(joined.sides, chains, slots, strict=True):

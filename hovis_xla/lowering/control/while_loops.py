@@ -13,6 +13,7 @@ were emitted are discarded.  Then one iteration is peeled off (``x = 0``, and an
 is taken to be of either kind from the start.
 """
 
+import functools
 import operator
 from collections.abc import Collection, Sequence
 from typing import Any, Final
@@ -26,7 +27,6 @@ from hovis_xla.emit import builder
 from hovis_xla.emit.affine import difference
 from hovis_xla.emit.block_slots import as_val, num_of, tensor
 from hovis_xla.emit.builder import T
-from hovis_xla.emit.locations import Location
 from hovis_xla.emit.memory_ssa import Loop
 from hovis_xla.emit.values import (
     ARRAY,
@@ -37,7 +37,6 @@ from hovis_xla.emit.values import (
     NotLowerable,
     Num,
     Raises,
-    Slot,
     Val,
 )
 from hovis_xla.jaxlib.adapter import context, ir
@@ -157,16 +156,17 @@ class LoopLowering(CarriedValues):
             going = {k: self.heads.index(b) for k, (b, _) in enumerate(arrival.entries) if b in self.heads}
             if len(self.heads) > 1:
                 first = self.outside(lambda: as_tensor(self.start.choice))
-                self.carry(first.ir, as_tensor(renumber(arrival.choice, going)).ir, argument=False)
+                self.carry(as_tensor(renumber(arrival.choice, going)), first, argument=False)
             if self.acts:
-                self.carry(w.token, token, argument=False)
+                self.more.append(w.token)
+                self.ends.append(token)
             self.carried = self.carry_memory()
             go: T | bool = is_one_of(arrival.choice, going) if arrival.entries else False
             bail, entry_bail = self._foresee(go, bail, entry_bail)
             flag = self._carry_go(go, bail, entry_bail)
-            failed = self._carry_bail(bail, entry_bail)
+            failed = None if bail is None else self.carry(bail, entry_bail)
             which = self._carry_choice(arrival.choice, leaving)
-            exits = [(b, [self.carry_exit(s, w.name_of(b, k)) for k, s in enumerate(slots)]) for _, b, slots in leaving]
+            exits = [(b, list(map(self.carry_exit, slots))) for _, b, slots in leaving]
             hlo.return_(self.ends)
         results = self._make(flag, failed)
         if self.acts:
@@ -181,8 +181,8 @@ class LoopLowering(CarriedValues):
                 w.loads.setdefault(before.ir, []).extend(T(results[k], v.num.dtype, ()) for k, v in enumerate(self.inits[:1]) if not v.num.shape)
         for location, at in self.arrays.items():
             w.memory.content[location] = T(results[at], location.dtype, location.shape)
-        for location, value in self.after.values():
-            w.memory.content[location] = T(results[value] if isinstance(value, int) else value, location.dtype, location.shape)
+        for location, after in self.after.items():
+            w.memory.content[after] = T(self.behind(self.inside[location].ir, results), after.dtype, after.shape)
         return self._after(results, exits, which)
 
     def _foresee(self, go: "T | bool", bail: T | None, entry_bail: T | None) -> tuple[T | None, T | None]:
@@ -238,17 +238,11 @@ class LoopLowering(CarriedValues):
             return None
         init = self.outside(lambda: builder.constant(True) if entry_bail is None else builder.not_(entry_bail))
         if self.top is not None and go is True:  # the flag keeps its initial value
-            return self.carry(init.ir, self.argument(Num(ARRAY, BOOL)), argument=False)
+            return self.carry(T(self.argument(Num(ARRAY, BOOL)), BOOL, ()), init, argument=False)
         end = truth(go)
         if bail is not None:
             end = builder.and_(end, builder.not_(bail))
-        return self.carry(init.ir, end.ir)
-
-    def _carry_bail(self, bail: T | None, entry_bail: T | None) -> int | None:
-        if bail is None:
-            return None
-        init = entry_bail if entry_bail is not None else self.outside(lambda: builder.constant(False))
-        return self.carry(init.ir, bail.ir)
+        return self.carry(end, init)
 
     def _carry_choice(self, choice: Choice, leaving: list[Any]) -> Any:
         """Carry the number of the exit that was taken, and return its index; None if there is only one. With a test at the top, 0 is the exit of
@@ -258,11 +252,9 @@ class LoopLowering(CarriedValues):
         if len(leaving) + shift <= 1:
             return None
         numbers = {k: n + shift for n, (k, _, _) in enumerate(leaving)}
-        init = self.outside(lambda: builder.constant(0, INT32))
         if self.top is not None:
-            heads = {k: 0 for k in range(len(numbers) + 1) if k not in numbers}
-            numbers = {**heads, **numbers}
-        return self.carry(init.ir, as_tensor(renumber(choice, numbers)).ir)
+            numbers = dict.fromkeys(range(len(numbers) + 1), 0) | numbers
+        return self.carry(as_tensor(renumber(choice, numbers)))
 
     def _make(self, flag: int | None, failed: int | None) -> Any:
         """Emit the condition and the ``while`` operation, and return its results."""
@@ -279,7 +271,7 @@ class LoopLowering(CarriedValues):
             if self.top is not None:
                 outer = w.scope.env, w.bail, w.token, w.acted, w.memory.content, w.depth
                 w.scope.env, w.bail, w.acted, w.depth = dict(w.scope.env), None, False, 0  # depth 0: no store that loads have to be ordered with
-                w.memory.content = {**w.memory.content, **{loc: T(arguments[at], loc.dtype, loc.shape) for at, loc in self._held()}}
+                w.memory.content = w.memory.content | {loc: T(arguments[at], loc.dtype, loc.shape) for loc, at in (self.arrays | self.carried).items()}
                 test = self._goes_on(arguments, self.top)
                 go = test if go is None else builder.and_(test, go)
                 w.scope.env, w.bail, w.token, w.acted, w.memory.content, w.depth = outer
@@ -291,10 +283,6 @@ class LoopLowering(CarriedValues):
         self.body.append_to(made.regions[1])
         w.wait_for_reads(made.operation)
         return list(made.results)
-
-    def _held(self) -> list[tuple[int, Location]]:
-        """List the locations in memory during the loop, with the index under which each is carried."""
-        return [(at, loc) for loc, at in (*self.arrays.items(), *self.carried.items())]
 
     def _test(self, values: Sequence[Any]) -> T:
         """Emit the header's ops and its test on these values: True to stay."""
@@ -331,13 +319,7 @@ class LoopLowering(CarriedValues):
                 entries.insert(0, w.along(self.top.leave))
             choice: Choice = 0 if which is None else T(results[which], INT32, ())
         blocks = [b for b, _ in entries]
-        if len(set(blocks)) < len(blocks):
-            return self._distinct(entries, choice)
+        if len(set(blocks)) < len(blocks):  # the exit of the test and a break lead to the same block
+            with ir.InsertionPoint(self.holder):
+                return w.merged(choice, [functools.partial(Arrival, [entry]) for entry in entries])
         return Arrival(entries, choice)
-
-    def _distinct(self, entries: list[tuple[Block, list[Slot]]], choice: Choice) -> Arrival:
-        """Merge the exit of the test and a break that lead to the same block: one entry, with slots selected."""
-        w = self.walker
-        with ir.InsertionPoint(self.holder), scratch(w) as holder:
-            sides = [w.side(holder, lambda e=e: Arrival([e])) for e in entries]
-            return w.merge(choice, sides, holder)

@@ -10,7 +10,7 @@ from hovis_xla.emit import builder, slicing
 from hovis_xla.emit.block_slots import tensor
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.locations import rely_on_order
-from hovis_xla.emit.values import ARRAY, INT, INT64, NONE, Known, NotLowerable, Operand, Ragged, Val, is_numpy, num_of_value
+from hovis_xla.emit.values import ARRAY, INT64, NONE, Known, NotLowerable, Operand, Ragged, Val, is_numpy, num_of_value
 from hovis_xla.ops.array.manipulation import array, as_array, leaves_of, parts_of, sizes, tensors_of
 from hovis_xla.ops.array.ufuncs import cast
 from hovis_xla.ops.scalar.arithmetic import check_range
@@ -103,7 +103,7 @@ def _counting(low: L, bound: Operand, dtype: Any) -> Operand:
     _, most = low.interval(bound) or (0, WIDEST + 1)
     if most > WIDEST:
         sizes(bound)
-    count = low.number(bound, INT)
+    count = tensor(low.val(bound))
     row = as_array(builder.convert(builder.iota(INT64, (max(most, 0),), 0), dtype))
     return Ragged(row.num, row, (builder.op("maximum", count, builder.like(0, count)),))
 
