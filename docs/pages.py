@@ -118,8 +118,8 @@ def tuning() -> str:
         "# Numbers", "",
         "Every number that hovis decides by, with its reason: bounds that keep tracing and compiling short, measured costs, limits of other software.",
         "Made from the comments in the modules by `python docs/pages.py`. A constant without a line of its own shares that of the one above it.",
-        "Those of the engine hang on `benchmarks/trace.py`, those of `hovis.jit` on `benchmarks/dispatch.py`, those of `hovis_xla` on `benchmarks/xla.py`",
-        "and `benchmarks/grad.py`: who changes one runs these before and after.", "",
+        "Those of the engine hang on `benchmarks/trace.py`, `benchmarks/tracing.py` and `benchmarks/libraries/run.py`, those of `hovis.jit` on",
+        "`benchmarks/dispatch.py`, those of `hovis_xla` on `benchmarks/xla.py` and `benchmarks/grad.py`: who changes one runs these before and after.", "",
     ]  # fmt: skip
     for package in ("hovis", "hovis_xla"):
         lines += [f"## {package}", "", "| module | constant | value | reason |", "|---|---|---|---|"]
