@@ -55,14 +55,35 @@ def is_inline(value: object) -> bool:
     """
     if not PUT_OFF or not _keeps_attributes_alone(type(value)):
         return False
-    parts = [part for part in gc.get_referents(value) if issubclass(type(part), dict)]
+    found = gc.get_referents(value)
+    parts = [part for part in found if issubclass(type(part), dict)]
     if not parts:
         return True
+    if len(parts) == 1 and type(parts[0]) is dict and (told := _is_attribute(value, parts[0])) is not None:
+        return told
     left = Counter(map(id, parts))
     for name, held in _read_by_name(value):
         if id(held) in left and not (name and dict.get(held, name) is held):
             left[id(held)] -= 1
     return not any(left.values())
+
+
+def _is_attribute(value: object, held: dict[Any, Any]) -> bool | None:
+    """Whether the dictionary held, which the instance value refers to, is an attribute of it and not its ``__dict__``; None if that is not clear
+    from one key.
+    """
+    for name in held:
+        if type(name) is str and in_class(type(value), name) is ABSENT:
+            return _in_instance(value, name) is not held[name]
+    return None
+
+
+def _in_instance(value: object, name: str) -> Any:
+    """Read an attribute that the class does not have; return ABSENT if there is none."""
+    try:
+        return plain(value, name)
+    except AttributeError:
+        return ABSENT
 
 
 def _keeps_attributes_alone(cls: type) -> bool:
