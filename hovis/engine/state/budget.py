@@ -41,8 +41,8 @@ DOMINATES: Final = 0.5
 LEAVABLE: Final[set[CodeType]] = set()
 #: Callees with at most this part of the total cost are still entered in the last attempt.
 CHEAP: Final = 0.02
-#: Number of instructions (and slots) after which the clock is read again: a millisecond or two.
-SELDOM: Final = 128
+#: Number of instructions (and slots) after which the clock is read again: some milliseconds (reading it takes 0.3 ms on some virtual machines).
+SELDOM: Final = 512
 WHY: Final = "tracing it takes too long"
 #: The message if it is the time that has run out.
 LATE: Final = f"{WHY}; set {deadline.VARIABLE} or options(seconds=…) to allow more"

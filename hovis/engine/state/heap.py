@@ -85,7 +85,7 @@ class VObj:
     seen      it is real, and its identity is observed: its place in memory must not be reused before it ends in CPython
     """
 
-    __slots__ = ("_bulk", "_shape", "adopted", "argument", "cells", "cls", "extra", "forgotten", "keys", "kind", "lent", "node", "released", "seen")
+    __slots__ = ("_bulk", "_holding", "_shape", "adopted", "argument", "cells", "cls", "extra", "forgotten", "keys", "kind", "lent", "node", "released", "seen")
 
     def __init__(
         self,
@@ -110,6 +110,7 @@ class VObj:
         self.adopted: int | None = None
         self.released = self.seen = False
         self._bulk: bool | None = None
+        self._holding: tuple[V, ...] | None = None
         self._shape: Hashable = None
 
     @property
@@ -122,13 +123,22 @@ class VObj:
             self._bulk = all(type(c) is Known and type(c.value) in ATOMS for c in cells)
         return self._bulk
 
+    @property
+    def holding(self) -> tuple[V, ...]:
+        """The cells that are not constants; the one that is released first is the last."""
+        if self._holding is None:
+            # the last item of these is released first (list_dealloc, tuple_dealloc)
+            cells = self.cells if self.kind in ("list", "tuple") else self.cells[::-1]
+            self._holding = tuple([cell for cell in cells if type(cell) is not Known])
+        return self._holding
+
     def replace(self, **changes: Any) -> "VObj":
         """Return a copy with some fields changed."""
         made = VObj.__new__(VObj)
         made.kind, made.cls, made.cells, made.keys, made.extra = self.kind, self.cls, self.cells, self.keys, self.extra
         made.node, made.forgotten, made.argument, made.lent, made.adopted = self.node, self.forgotten, self.argument, self.lent, self.adopted
         made.seen = self.seen
-        made._bulk = made._shape = None
+        made._bulk = made._holding = made._shape = None
         made.released = False
         for name, value in changes.items():
             setattr(made, name, value)

@@ -52,18 +52,18 @@ def _reached(state: State, holders: Iterable[V]) -> dict[int, Dyn]:
     seen: set[int] = set()
     while todo:
         value = todo.pop()
-        if isinstance(value, Dyn):
-            if value.ends or id(value.value) not in found:
-                found[id(value.value)] = value
-        elif isinstance(value, Ref) and value.aid not in seen:
-            seen.add(value.aid)
-            obj = state.heap[value.aid]
+        kind = type(value)
+        if kind is Dyn:
+            if value.ends or id(value.value) not in found:  # type: ignore[union-attr]
+                found[id(value.value)] = value  # type: ignore[assignment,union-attr]
+        elif kind is Ref and value.aid not in seen:  # type: ignore[union-attr]
+            seen.add(value.aid)  # type: ignore[union-attr]
+            obj = state.heap[value.aid]  # type: ignore[union-attr]
             if obj.watched:
                 assert obj.node is not None
                 found[id(obj.node)] = Dyn(obj.node, Type(obj.cls), ends=ENDS)
-            if not obj.bulk and obj.forgotten != "suspect":
-                # the last item is released first (list_dealloc, tuple_dealloc)
-                todo.extend(obj.cells if obj.kind in ("list", "tuple") else reversed(obj.cells))
+            if obj.forgotten != "suspect":
+                todo += obj.holding
     return found
 
 
