@@ -305,7 +305,7 @@ class _Writer:
         """Is an array of the result bitwise equal to an argument or a constant that may be the same object?"""
         for output, owners in zip(outputs, template.owners, strict=False):
             for owner in owners:
-                array = next(a for a in self.lowered.constants if id(a) == owner.constant) if owner.argument is None else leaves[owner.argument]
+                array = leaves[owner] if isinstance(owner, int) else owner
                 if type(array) is np.ndarray and output.shape == array.shape and output.dtype == array.dtype and _same_bits(output, array):
                     return True
         return False

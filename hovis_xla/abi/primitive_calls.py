@@ -224,7 +224,7 @@ def _tree(operand: Operand, leaves: list[Val], low: L, name: str) -> Tree:
     if isinstance(operand, Struct):
         if operand.callee in _CHANGEABLE:
             raise NotLowerable(f"{name} might change or keep the {operand.callee.__name__.removeprefix('make_')} that is passed to it")
-        return "build", operand.callee, tuple(_tree(p, leaves, low, name) for p in operand.parts), operand.op or operand
+        return "build", operand.callee, tuple(_tree(p, leaves, low, name) for p in operand.parts), id(operand.op or operand)
     if isinstance(operand, OneOf) and not any(map(is_array, operand.members)):
         return cast(Tree, low.tree_of_act(operand, leaves, name, False))
     if isinstance(operand, Known | Val) and not (isinstance(operand, Val) and operand.num.kind == EITHER):

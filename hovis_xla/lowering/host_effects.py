@@ -65,7 +65,7 @@ class Effects(Operands):
         """
         if isinstance(operand, Struct):
             parts = tuple(self.tree_of_act(p, leaves, callee, lends) for p in operand.parts)
-            return "build", operand.callee, parts, operand.op or operand
+            return "build", operand.callee, parts, id(operand.op or operand)
         if isinstance(operand, OneOf):
             leaves.append(Val(WHICH, operand.which))
             at = len(leaves) - 1
