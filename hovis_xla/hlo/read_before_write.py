@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from hovis_xla.emit.block_slots import block_of
 from hovis_xla.emit.builder import shape_of
-from hovis_xla.emit.inplace_stores import CELLWISE, KEPT
+from hovis_xla.emit.inplace_stores import KEPT
 from hovis_xla.hlo.iteration_dependence import counter_of
 from hovis_xla.hlo.module import Module, body_of, element_of, is_pure, is_tensor, last_of, operations, operations_in, size_of
 from hovis_xla.jaxlib.adapter import ir
@@ -72,12 +72,9 @@ class _Body:
         for op in operations(self.block):
             if op.name == _STORE and _is_large(op.operands[0]) and block_of(op.operands[0]) == self.block:
                 self._wait(op)
-        walked = any(map(_is_product, operations(self.block)))
         for array, end in zip(self.block.arguments, list(last_of(self.block).operands), strict=True):
             if _is_large(array) and end != array:
                 self._keep_mask(array, end)
-                if not walked:
-                    self._wait_anew(array, end)
 
     # --------------------------------------------------------------------------------------------- stores into parts
 
@@ -142,55 +139,6 @@ class _Body:
                 self._keep(mask)
                 return
 
-    def _wait_anew(self, array: Any, end: Any) -> None:
-        """Have the new value of an array, if each of its cells is computed from the same cell, wait for all other values that are computed from
-        the array.
-        """
-        readers = self._cellwise_readers(array, end)
-        made = self._made_of(array) if readers else None
-        if not made:
-            return
-        behind = self._behind([end])
-        late = [value for value in made if value not in behind]
-        if not 0 < len(late) <= MOST or not all(map(is_tensor, late)):
-            return
-        needed = self._behind(late)
-        if any(op.results[0] in needed for op in readers) or not self._move_up(late, readers[0]):
-            return
-        late = [value if self._only_goes_round(value) else self._keep(value) for value in late]
-        with ir.InsertionPoint(readers[0]):
-            kept = self.module.barrier(array, *late)[0]
-        for op in readers:
-            for k, operand in enumerate(op.operands):
-                if operand == array:
-                    op.operands[k] = kept
-
-    def _cellwise_readers(self, array: Any, end: Any) -> list[Any]:
-        """Return the operations, in order, that read the array in the computation of its new value; none, if a cell is computed from other
-        cells.
-        """
-        todo, seen, found = [(end, True)], set[tuple[Any, bool]](), set[Any]()
-        while todo and len(seen) <= FAR:
-            at = todo.pop()
-            value, cellwise = at
-            if at in seen or isinstance(value.owner, ir.Block):
-                continue
-            seen.add(at)
-            op = value.owner.operation
-            if op.block != self.block or op.name in KEPT or len(op.regions):
-                continue
-            cellwise = cellwise and op.name in CELLWISE
-            if array in list(op.operands):
-                if not cellwise:
-                    return []
-                found.add(op)
-            todo += [(v, cellwise) for v in op.operands]
-        return [op for op in operations(self.block) if op in found] if len(seen) <= FAR else []
-
-    def _only_goes_round(self, value: Any) -> bool:
-        """Is a value used only by the next iteration, so that it is in memory?"""
-        return all(use.owner.operation == last_of(self.block) for use in value.uses)
-
     # --------------------------------------------------------------------------------------------- dependences
 
     def _made_of(self, array: Any, stores: Sequence[Any] = ()) -> list[Any] | None:
@@ -246,11 +194,6 @@ def _told_by(op: Any) -> Any:
 def _operands(op: Any) -> list[Any]:
     """Return the operands of an operation and of those nested in it."""
     return [value for inner in (operations_in(op) if len(op.regions) else [op]) for value in inner.operands]
-
-
-def _is_product(op: Any) -> bool:
-    """Is op a matrix product, which a library does? A loop with one is not native code, and the cost of a copy is small beside it."""
-    return bool(op.name == "stablehlo.dot_general") and all(len(shape_of(x)) > 1 for x in op.operands)
 
 
 def _is_large(value: Any) -> bool:
