@@ -9,6 +9,9 @@ from hovis.base.once import once
 from hovis_xla.jaxlib.adapter import DeviceList, XlaError, client, context, device, ir, programs, sharding, xla_client
 from hovis_xla.jaxlib.buffers import Array, Aval, as_numpy, put
 
+#: The shape and dtype of each input or output.
+Shapes = Sequence[tuple[tuple[int, ...], Any]]
+
 #: Loops that touch fewer bytes in an iteration become one native function; with the default of 0.10, somewhat larger loops are suddenly
 #: much slower (see docs).
 NATIVE_LOOP_BYTES: Final = 1 << 24
@@ -113,9 +116,7 @@ class Program:
     The caller must ensure that dtypes and shapes are right: XLA itself checks only the number of bytes.
     """
 
-    def __init__(
-        self, loaded: Any, inputs: Sequence[tuple[tuple[int, ...], Any]], outputs: Sequence[tuple[tuple[int, ...], Any]], blob: bytes | None = None
-    ) -> None:
+    def __init__(self, loaded: Any, inputs: Shapes, outputs: Shapes, blob: bytes | None = None) -> None:
         self.loaded = loaded
         #: the bytes that it was loaded from, because XLA serializes a loaded program without its machine code
         self._blob = blob
@@ -164,18 +165,16 @@ def options_of(recipe: Recipe) -> bytes:
 
 
 def compile_module(
-    module: Any,
-    inputs: Sequence[tuple[tuple[int, ...], Any]],
-    outputs: Sequence[tuple[tuple[int, ...], Any]],
-    callbacks: Sequence[Callable[..., Any]] = (),
-    recipe: Recipe = Recipe(),  # it is frozen
+    module: Any, inputs: Shapes, outputs: Shapes, callbacks: Sequence[Callable[..., Any]] = (), recipe: Recipe = Recipe()  # it is frozen
 ) -> Program:
-    """Compile a module whose ``main`` has these inputs and outputs (shape and dtype of each)."""
-    devices = DeviceList((device(),))
+    """Compile a module whose ``main`` has these inputs and outputs."""
     more = {"host_callbacks": list(callbacks)} if callbacks else {}
     options = _options(recipe, [option for option in _asked(recipe) if _can_be_asked(option)])
-    loaded = client().compile_and_load(module, executable_devices=devices, compile_options=options, **more)
-    return Program(loaded, inputs, outputs)
+    return Program(client().compile_and_load(module, executable_devices=_devices(), compile_options=options, **more), inputs, outputs)
+
+
+def _devices() -> Any:
+    return DeviceList((device(),))
 
 
 @once
@@ -186,7 +185,7 @@ def _can_be_asked(option: tuple[str, Any]) -> bool:
         module.operation.attributes["sym_name"] = ir.StringAttr.get("options")
     options = _options(Recipe(), [option, (_NO_OPTION, True)])
     try:
-        client().compile_and_load(module, executable_devices=DeviceList((device(),)), compile_options=options)
+        client().compile_and_load(module, executable_devices=_devices(), compile_options=options)
     except XlaError as error:
         if _UNKNOWN not in str(error):
             raise
@@ -199,8 +198,7 @@ def has_tiles() -> bool:
     return all(map(_can_be_asked, _OWN_PRODUCTS))
 
 
-def deserialize(blob: bytes, inputs: Any, outputs: Any, callbacks: Sequence[Callable[..., Any]], recipe: Recipe) -> Program:
+def deserialize(blob: bytes, inputs: Shapes, outputs: Shapes, callbacks: Sequence[Callable[..., Any]], recipe: Recipe) -> Program:
     """Load a Program from the bytes that :meth:`Program.serialize` returned."""
-    devices = DeviceList((device(),))
-    loaded = client().deserialize_executable(blob, devices, _options(Recipe(recipe.exact)), list(callbacks))
+    loaded = client().deserialize_executable(blob, _devices(), _options(Recipe(recipe.exact)), list(callbacks))
     return Program(loaded, inputs, outputs, blob)
