@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from hovis_xla.emit.block_slots import block_of
 from hovis_xla.hlo.module import Module, body_of, is_pure, kind_of, operations, size_of
+from hovis_xla.jaxlib.adapter import attributes_of
 
 #: If XLA would hoist more than this many cheap operations out of a loop, they are better left in it.
 MANY: Final = 8
@@ -70,7 +71,7 @@ def _take_out(loop: Any) -> None:
     for op in ops:
         if not any(r in needed for r in op.results):
             continue
-        key = op.name, tuple(op.operands), tuple((name, str(op.attributes[name])) for name in op.attributes), tuple(str(r.type) for r in op.results)
+        key = op.name, tuple(op.operands), tuple(attributes_of(op).items()), tuple(r.type for r in op.results)
         same = done.get(key)
         if same is None:
             op.move_before(loop)

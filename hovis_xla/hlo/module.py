@@ -17,8 +17,7 @@ class Module:
 
     def __init__(self, module: Any) -> None:
         self.ir = module
-        #: the names of the functions that implement barriers, by the types of their operands
-        self.barriers = {_types(f): _name(f) for f in module.body.operations if _is_identity(f)}
+        self.barriers = _barriers(module)
 
     def __str__(self) -> str:
         return str(self.ir)
@@ -115,15 +114,12 @@ def element_of(value: Any) -> Any:
     return ir.RankedTensorType(value.type).element_type
 
 
-def _is_identity(function: Any) -> bool:
-    """Is function one of those that implement barriers?"""
-    block = function.regions[0].blocks[0]
-    return len(block.operations) == 1 and len(block.arguments) > 0 and list(block.operations[0].operands) == list(block.arguments)
-
-
-def _types(function: Any) -> str:
-    return ", ".join(str(a.type) for a in function.regions[0].blocks[0].arguments)
-
-
-def _name(function: Any) -> str:
-    return str(ir.StringAttr(function.attributes["sym_name"]).value)
+def _barriers(module: Any) -> dict[str, str]:
+    """Return the names of the functions that implement barriers, which return their arguments, by the types of these."""
+    found: dict[str, str] = {}
+    for function in module.body.operations:
+        block = function.regions[0].blocks[0]
+        values = list(block.arguments)
+        if values and len(block.operations) == 1 and list(block.operations[0].operands) == values:
+            found[", ".join(str(value.type) for value in values)] = str(ir.StringAttr(function.attributes["sym_name"]).value)
+    return found

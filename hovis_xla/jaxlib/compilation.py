@@ -86,15 +86,14 @@ class Recipe:
 
 def _form(recipe: Recipe, overrides: Sequence[tuple[str, Any]] = ()) -> tuple[Any, bytes]:
     """Return the compile options and their serialized form: the loop threshold and the tiles can be set only by appending them to that form."""
-    exact, stays, as_in_loops, quick = recipe.exact, recipe.stays, _AS_IN_LOOPS in overrides, recipe.quick
     options = xla_client.CompileOptions()
     options.num_replicas = 1
     options.num_partitions = 1
     debug = options.executable_build_options.debug_options  # also writes the defaults into the form
-    debug.xla_backend_optimization_level = 0 if exact or quick else LEVEL
-    off = [debug.xla_disable_hlo_passes, INVARIANTS if stays or quick else "", ROUNDS if quick else "", _LATE_ALGEBRA if as_in_loops else ""]
-    if any(off[1:]):
-        debug.xla_disable_hlo_passes = ",".join(filter(None, off))
+    debug.xla_backend_optimization_level = 0 if recipe.exact or recipe.quick else LEVEL
+    off = {INVARIANTS: recipe.stays or recipe.quick, ROUNDS: recipe.quick, _LATE_ALGEBRA: _AS_IN_LOOPS in overrides}
+    if any(off.values()):
+        debug.xla_disable_hlo_passes = ",".join(filter(None, [debug.xla_disable_hlo_passes, *(name for name, is_off in off.items() if is_off)]))
     extra = {b"xla_cpu_small_while_loop_byte_threshold": str(NATIVE_LOOP_BYTES).encode(), **({_TILES: b"true"} if recipe.tiles else {})}
     # CompileOptionsProto.executable_build_options = 3, .debug_options = 3, .xla_backend_extra_options = 500 (a map)
     return options, options.SerializeAsString() + b"".join(_field(3, _field(3, _field(500, _field(1, k) + _field(2, v)))) for k, v in extra.items())
@@ -132,8 +131,7 @@ class Program:
 
     def as_text(self) -> str:
         """The optimized HLO."""
-        text: str = self.loaded.get_hlo_text()
-        return text
+        return str(self.loaded.get_hlo_text())
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's own estimate: flops, bytes accessed …"""
@@ -145,8 +143,7 @@ class Program:
 
     def serialize(self) -> bytes:
         """Return the machine code, which is valid only for this jaxlib on this kind of CPU."""
-        blob: bytes = self.loaded.serialize() if self._blob is None else self._blob
-        return blob
+        return bytes(self.loaded.serialize() if self._blob is None else self._blob)
 
 
 def _asked(recipe: Recipe) -> list[tuple[str, Any]]:

@@ -30,7 +30,6 @@ WALKED = {
 }
 #: Whose loops copy arrays in their rounds: what these read and give is not the same memory.
 COPYING = {
-    "conjugate_gradient": "the direction, which is read again behind its new value",
     "train_network": "a matrix of weights that is multiplied by, and made anew, which a copy is nothing beside",
     "value_iteration": "all states at once, from those before",
     "contour_integral": "LAPACK solves in each round",
