@@ -50,7 +50,7 @@ from hovis_xla.lowering.control.while_loops import lower_loop
 from hovis_xla.lowering.module_state import FunctionScope
 from hovis_xla.lowering.operands import where_called
 from hovis_xla.lowering.pipeline import LEADING, through
-from hovis_xla.lowering.results import Results, owners_of, rebuild, settled, sources_of
+from hovis_xla.lowering.results import Results, rebuild, settled, sources_of
 from hovis_xla.ops.memory import growable_lists, list_memory
 from hovis_xla.ops.memory.tapes import Reel, reels
 
@@ -243,7 +243,7 @@ def _finish(lowering: Lowering, exits: list[tuple[Template, list[Slot]]], taken:
         slots = list(map(settled, slots))
         sources, more = sources_of(slots, template)
         outputs += more
-        owners = owners_of(slots, template.location)
+        owners = lowering.owners(slots, template.location)
         templates.append(replace(template, owners=owners, sources=sources, nums=tuple(num for num, _ in more)))
     func.return_([value for _, value in outputs])
     hidden = [(array, val.num) for array, val in lowering.constants.values()]
