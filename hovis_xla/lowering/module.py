@@ -29,7 +29,7 @@ from hovis_xla.analysis.ranges.intervals import Interval, meet
 from hovis_xla.analysis.side_effects import changes
 from hovis_xla.analysis.stored_arrays import known_arrays, stored_into
 from hovis_xla.choice.cost_model import Work
-from hovis_xla.emit import builder, custom_calls
+from hovis_xla.emit import builder
 from hovis_xla.emit.builder import T, tensor_type
 from hovis_xla.emit.memory_ssa import Memory, content, locations
 from hovis_xla.emit.values import (
@@ -47,6 +47,7 @@ from hovis_xla.emit.values import (
     num_of_value,
 )
 from hovis_xla.jaxlib.adapter import context, func, ir
+from hovis_xla.jaxlib.adapter import stablehlo as hlo
 from hovis_xla.lowering.control import compile_budget
 from hovis_xla.lowering.control.branches import Arrival, as_tensor
 from hovis_xla.lowering.control.while_loops import lower_loop
@@ -253,7 +254,7 @@ def _lower_main(
         for key, variable in outliving.items():
             lowering.outlives(key, variable, next(values))
         if any(changes(op) for op in _all_ops(function)):
-            lowering.token, lowering.fuel, lowering.rereads = custom_calls.create_token(), None, rereads(function)
+            lowering.token, lowering.fuel, lowering.rereads = hlo.create_token(), None, rereads(function)
             if any(reaches(op) for op in _all_ops(function)):
                 for known in known_arrays(function):
                     num = num_of_value(known)

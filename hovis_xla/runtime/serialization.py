@@ -32,7 +32,7 @@ from hovis_xla.jaxlib import adapter, compilation
 from hovis_xla.jaxlib.disk_cache import circumstances
 from hovis_xla.runtime.executable import Executable
 
-MAGIC: Final = b"hovis_xla 4\n"
+MAGIC: Final = b"hovis_xla 5\n"
 _DIGEST: Final = hashlib.sha256().digest_size
 #: Bytes of the length of a file's header.
 _LENGTH: Final = 8
