@@ -17,7 +17,7 @@ import numpy as np
 
 from hovis_xla.emit import builder, slicing
 from hovis_xla.emit.builder import T
-from hovis_xla.emit.values import INT64, NotLowerable
+from hovis_xla.emit.values import BOOL, INT64, NotLowerable
 
 #: A start index: a known integer, or an i64 value of the program.
 Start = int | T
@@ -132,7 +132,8 @@ class Box(_View):
             whole = tuple(extents) == t.shape
             old = t if whole else slicing.dynamic_slice(t, at, extents)
             wide = slicing.spread(new, [s - 1 for s in steps])
-            new = builder.select(_marks(extents, steps), wide, old)
+            stored = slicing.spread(builder.full(True, BOOL, self.counts), [s - 1 for s in steps])
+            new = builder.select(stored, wide, old)
         return put(t, new, at)
 
     def host(self, array: np.ndarray[Any, Any], left: Any) -> np.ndarray[Any, Any]:
@@ -142,15 +143,13 @@ class Box(_View):
         return found
 
     def _view(self, array: np.ndarray[Any, Any], left: Any) -> np.ndarray[Any, Any]:
+        starts: Any = self.with_starts(left).starts
         if 0 in self.shape:
-            for _ in filter(lambda start: isinstance(start, T), self.starts):
-                next(left)
             return array[None][:0].reshape(self.shape)  # an array without elements can be viewed in any shape
         items: list[Any] = []
-        for start, count, stride in zip(self.starts, self.counts, self.strides, strict=True):
-            first = next(left) if isinstance(start, T) else start
-            last = first + count * stride
-            items.append(slice(first, last if last >= 0 else None, stride) if count else slice(0, 0))
+        for start, count, stride in zip(starts, self.counts, self.strides, strict=True):
+            stop = start + count * stride
+            items.append(slice(start, stop if stop >= 0 else None, stride) if count else slice(0, 0))
         found = array[(*items, ...)]
         if found.shape != tuple(self.counts):  # it belongs to a path that was not taken: nothing uses it
             return np.empty(self.shape, array.dtype)
@@ -177,18 +176,6 @@ def _moved(start: Start, by: Start, factor: int) -> Start:
 
 def as_start(start: Start) -> T:
     return builder.constant(start, INT64) if isinstance(start, int) else start
-
-
-def _marks(extents: Sequence[int], steps: Sequence[int]) -> T:
-    """Emit a mask, over these extents, of the elements at multiples of ``steps``."""
-    found: T | None = None
-    for axis, step in enumerate(steps):
-        if step > 1:
-            at = builder.iota(INT64, extents, axis)
-            here = builder.compare("EQ", builder.rem(at, builder.like(step, at)), builder.like(0, at))
-            found = here if found is None else builder.and_(found, here)
-    assert found is not None
-    return found
 
 
 # ------------------------------------------------------------------------------------------------- other steps
