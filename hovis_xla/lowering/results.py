@@ -143,8 +143,7 @@ class Results(Calls):
 
 def _in_order(value: Val) -> bool:
     """Are the elements of the array certainly in C order in memory, as XLA gives them?"""
-    shape = value.num.shape
-    return len(shape) < 2 or (value.place is not None and bool(is_contiguous(value.place, shape)))
+    return len(value.num.shape) < 2 or (value.place is not None and bool(is_contiguous(value.place)))
 
 
 def owner_key(value: Val) -> object:
