@@ -223,9 +223,7 @@ class Entrance(Code):
         low = self.lowered
         lines = self.leaves(j, template)
         # an array of the result that is bitwise equal to an argument or a constant may be the same object
-        arrays: dict[Any, Any] = {id(array): array for array in low.constants}
-        owned = [(k, arrays[o.constant] if o.argument is None else o.argument) for k, owners in enumerate(template.owners) for o in owners]
-        lines += [f"if equal(x{k}, {self.owned(owner)}): return BAILED" for k, owner in owned]
+        lines += [f"if equal(x{k}, {self.owned(owner)}): return BAILED" for k, owners in enumerate(template.owners) for owner in owners]
         lines += self.write_back()
         built: set[int] = set()
         result = self.tree(template.tree, lines, built)

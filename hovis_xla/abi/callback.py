@@ -1,7 +1,7 @@
 """Calls of the host by a program: the callee, and how its arguments are built from what the program passes."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ class Callback:
     args: Sequence[Tree]
     names: Sequence[str]
     nums: Sequence[Num]
-    failures: list[BaseException]
+    failures: list[BaseException] = field(default_factory=list, kw_only=True)
 
     def arguments(self, values: Sequence[np.ndarray[Any, Any]]) -> tuple[list[Any], dict[str, Any]]:
         """Build the arguments from what the program passes. Arrays are read-only and live as long as the call."""

@@ -272,7 +272,7 @@ def _operand(low: L, operand: Operand, values: list[Val]) -> Tree | None:
     """Return the place of an operand among the arguments, and collect its values; None if it cannot be passed to the host."""
     if isinstance(operand, Struct):
         parts = [_operand(low, p, values) for p in operand.parts]
-        return None if None in parts or operand.callee not in _CONTAINERS else ("build", operand.callee, tuple(parts), operand.op or operand)
+        return None if None in parts or operand.callee not in _CONTAINERS else ("build", operand.callee, tuple(parts), id(operand.op or operand))
     if isinstance(operand, Known) and not is_a(operand.value, np.ndarray):
         return "known", operand.value
     if isinstance(operand, Known | Val):
@@ -285,7 +285,7 @@ def _operand(low: L, operand: Operand, values: list[Val]) -> Tree | None:
 
 def call(low: L, fn: Callable[..., Any], args: Tree, names: Sequence[str], values: Sequence[Val], tree: Tree, results: Sequence[Num]) -> Operand:
     """Emit a call by the host whose result has the structure ``tree`` and the leaves ``results``."""
-    low.callbacks.append(HostCall(fn, args, names, [v.num for v in values], low.failures, tree, results))
+    low.callbacks.append(HostCall(fn, args, names, [v.num for v in values], tree, results, failures=low.failures))
     flag, *made = custom_calls.host_call([tensor(v) for v in values], len(low.callbacks) - 1, [(BOOL, ()), *((r.dtype, r.shape) for r in results)])
     low.hosted.append(low.op)
     low.bail_if(flag)

@@ -15,7 +15,7 @@ import functools
 import threading
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ class Redo(Exception):
 class Act(Callback):
     """A callback that does what an op does, and records it. ``result``: the type of the result that it returns to the program, if any."""
 
-    record: list[Done]
+    record: list[Done] = field(default_factory=list)
     result: Num | None = None
     site: Location | None = None
 

@@ -141,7 +141,7 @@ def act(low: L, op: Op, args: list[Operand]) -> Operand:
     places = [_stored(args, k, name) for k in stored]
     tree, nums = told or (None, [])
     deed = Deed(
-        callee, trees, (), [v.num for v in leaves], low.failures, record=low.record, site=op.location, tree=tree, results=nums, stored=stored,
+        callee, trees, (), [v.num for v in leaves], failures=low.failures, record=low.record, site=op.location, tree=tree, results=nums, stored=stored,
         around=[one for one, _ in around], callers=callers, itself=itself,
     )  # fmt: skip
     results = [*nums, *(args[k].num for k in stored), *(one.num for one, _ in around)]  # type: ignore[union-attr]
@@ -216,6 +216,6 @@ def _tree(operand: Operand, leaves: list[Val], low: L, name: str) -> Tree:
     if isinstance(operand, Struct):
         if operand.callee in _CHANGEABLE:
             raise NotLowerable(f"{name} might change or keep the {operand.callee.__name__.removeprefix('make_')} that is passed to it")
-        return "build", operand.callee, tuple(_tree(p, leaves, low, name) for p in operand.parts), operand.op or operand
+        return "build", operand.callee, tuple(_tree(p, leaves, low, name) for p in operand.parts), id(operand.op or operand)
     lends = not isinstance(operand, OneOf) or any(map(is_array, operand.members))
     return cast(Tree, low.tree_of_act(operand, leaves, name, lends))

@@ -10,21 +10,21 @@ from hovis.ir.model import Location
 from hovis_xla.abi.run_record import Record
 from hovis_xla.analysis.persistent_scalars import Variable
 from hovis_xla.choice.cost_model import Work
-from hovis_xla.emit.values import Num, Owned
+from hovis_xla.emit.values import Num
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
     """How a result is built: a ``tree`` of leaves (numbers of outputs), constants, arguments and constructors.
 
-    ``owners``: for each leaf, the inputs that it may be identical to. ``sources``: where each leaf comes from: ("out", output), or
-    ("view", ("out", output) or ("caller", argument or constant), place, outputs with its starts).
+    ``owners``: for each leaf, the arguments (by number) and constants that it may be identical to. ``sources``: where each leaf comes from:
+    ("out", output), or ("view", ("out", output) or ("caller", argument or constant), place, outputs with its starts).
     """
 
     tree: Any
     nums: tuple[Num, ...]
     location: Location | None = field(default=None, compare=False)
-    owners: tuple[frozenset[Owned], ...] = field(default=(), compare=False)
+    owners: tuple[tuple[Any, ...], ...] = field(default=(), compare=False)
     sources: tuple[Any, ...] = field(default=(), compare=False)
 
 

@@ -11,8 +11,9 @@ import operator
 from dataclasses import replace
 from typing import Final
 
-from hovis.ir.model import Block, Branch, Edge, Function, Invoke, Jump
-from hovis_xla.analysis.loop_forest import Catching
+from hovis.ir.model import Block, Edge, Function, Invoke
+from hovis.library.numpy.rules.aliasing import is_in
+from hovis_xla.analysis.loop_forest import Catching, redirected
 
 _MATH: Final = [fn for name, fn in vars(math).items() if callable(fn)]
 
@@ -22,19 +23,12 @@ CATCHABLE: Final = frozenset({
 })  # fmt: skip
 
 
-def _is_catchable(callee: object) -> bool:
-    try:
-        return callee in CATCHABLE
-    except TypeError:
-        return False
-
-
 def convert_exception_edges(function: Function) -> Function:
     """Turn exception edges that compiled code can decide into branches.
 
     Return a function in which compiled code follows the error edges of such calls; the function itself, if there are none.
     """
-    if not any(isinstance(b.terminator, Invoke) and _is_catchable(b.terminator.op.callee) for b in function.blocks):
+    if not any(isinstance(b.terminator, Invoke) and is_in(b.terminator.op.callee, CATCHABLE) for b in function.blocks):
         return function
     blocks = {block: Block(block.params) for block in function.blocks}
 
@@ -43,13 +37,7 @@ def convert_exception_edges(function: Function) -> Function:
 
     for old, new in blocks.items():
         new.ops = list(old.ops)
-        end = old.terminator
-        match end:
-            case Jump():
-                end = replace(end, edge=edge(end.edge))
-            case Branch():
-                end = replace(end, true=edge(end.true), false=edge(end.false))
-            case Invoke(op=op, ok=ok, error=error):
-                end = (Catching if _is_catchable(op.callee) else Invoke)(op, edge(ok), edge(error))
-        new.terminator = end
+        new.terminator = end = redirected(old.terminator, edge)
+        if isinstance(end, Invoke) and is_in(end.op.callee, CATCHABLE):
+            new.terminator = Catching(end.op, end.ok, end.error)
     return replace(function, blocks=list(blocks.values()))

@@ -18,15 +18,16 @@ from typing import Any, Final
 import numpy as np
 
 from hovis.ir import operations
-from hovis.ir.model import Block, Branch, Edge, Function, Op, Param, callees
+from hovis.ir.model import Block, Branch, Function, Op, Param, callees
 from hovis.lattice import Any as AnyType
 from hovis.lattice import Const
 from hovis.lattice.inspection import is_a
-from hovis.library.numpy.rules.aliasing import is_sharing
+from hovis.library.numpy.rules.aliasing import is_in, is_sharing
 from hovis_xla.analysis.exception_edges import convert_exception_edges
 from hovis_xla.analysis.loop_forest import body_ops, live_in, reachable, successors, terminator_operands
 from hovis_xla.analysis.primitive_effects import AGAIN
-from hovis_xla.emit.block_slots import join_nums
+from hovis_xla.analysis.reachability import reached
+from hovis_xla.emit.block_slots import TAG, join_nums
 from hovis_xla.emit.values import ARRAY, EITHER, PYTHON, Num, either_of, num_of_type, num_of_value
 
 #: Calls that change a list, and the index of the argument that is an item, or None.
@@ -82,16 +83,21 @@ class Listing:
         """Return the types of the arrays that hold the items, part by part. A number that is either Python's or NumPy's has a second array, of
         bools that say which.
         """
-        return list(_nums(self.item))
+        found: list[Num] = []
+        for num in parts_of(self.item):
+            found.append(Num(ARRAY, num.dtype, num.shape))
+            if num.kind == EITHER:
+                found.append(TAG)
+        return found
 
     @property
     def is_known(self) -> bool:
         """Is the type of the items known?"""
-        return _is_known(self.item)
+        return UNKNOWN not in parts_of(self.item)
 
     @property
     def holds_arrays(self) -> bool:
-        return any(num.kind == ARRAY and num.shape for num in self.nums())
+        return any(num.shape for num in self.nums())
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,14 +111,9 @@ class AsTuple:
         return tuple(self.listing(count, *memory))
 
 
-def _nums(item: Item) -> Iterator[Num]:
-    if isinstance(item, tuple):
-        for part in item:
-            yield from _nums(part)
-        return
-    yield Num(ARRAY, item.dtype, item.shape)
-    if item.kind == EITHER:
-        yield Num(ARRAY, np.dtype(bool))
+def parts_of(item: Item) -> list[Num]:
+    """Return the numbers and arrays of which an item consists."""
+    return [num for part in item for num in parts_of(part)] if isinstance(item, tuple) else [item]
 
 
 def _column(item: Item, count: int, memory: Iterator[Any]) -> list[Any]:
@@ -163,7 +164,7 @@ class _Program:
 
     def __init__(self, function: Function, seen: Mapping[Op, Item]) -> None:
         self.seen = seen
-        self.functions = {made: _followed(made) for made in map(convert_exception_edges, callees(function))}
+        self.functions = {made: list(reached(made.blocks[:1], _following)) for made in map(convert_exception_edges, callees(function))}
         self.blocks = [block for blocks in self.functions.values() for block in blocks]
         self.ops = [op for block in self.blocks for op in body_ops(block)]
 
@@ -175,14 +176,8 @@ class _Program:
             near.setdefault(arg, set()).add(param)
         found: list[set[Any]] = []
         for start in (op.args[0] for op in self.ops if op.callee is list.append):
-            if any(start in known for known in found):
-                continue
-            members, todo = {start}, [start]
-            while todo:
-                more = near.get(todo.pop(), set()) - members
-                members |= more
-                todo += more
-            found.append(members)
+            if not any(start in known for known in found):
+                found.append(set(reached([start], lambda value: near.get(value, ()))))
         return found
 
     def _copies(self) -> Iterator[tuple[Any, Any]]:
@@ -201,7 +196,7 @@ class _Program:
         """
         if not self._one_at_a_time(members, makes):
             return None
-        given = [(op, op.args[at]) for op in self.ops if _hashable(op.callee) and (at := GROWS.get(op.callee)) and op.args[0] in members]
+        given = [(op, op.args[at]) for op in self.ops if is_in(op.callee, GROWS) and (at := GROWS[op.callee]) and op.args[0] in members]
         given += [(make, value) for make in makes for value in make.args]
         found: Item | None = UNKNOWN
         for item in (*(item_of(value) for _, value in given), *(self.seen.get(make, UNKNOWN) for make in makes)):
@@ -247,23 +242,12 @@ class _Program:
         return value not in left and not any(is_sharing(op) or op.callee in _HOLDING for op in uses)
 
 
-def _followed(function: Function) -> list[Block]:
-    """Return the blocks that lowering reaches, assuming that the environment does not change."""
-    found, todo = [function.blocks[0]], [function.blocks[0]]
-    while todo:
-        block = todo.pop()
-        for edge in _ways(block):
-            if edge.block not in found:
-                found.append(edge.block)
-                todo.append(edge.block)
-    return found
-
-
-def _ways(block: Block) -> list[Edge]:
+def _following(block: Block) -> list[Block]:
+    """Return the blocks to which lowering goes on, assuming that the environment does not change."""
     end = block.terminator
-    if isinstance(end, Branch) and isinstance(end.cond, Op) and end.cond.callee in AGAIN and all(isinstance(a, Const) for a in end.cond.args):
-        return [end.true if end.cond.callee(*(a.value for a in end.cond.args)) else end.false]  # type: ignore[operator, union-attr]
-    return successors(block)
+    if isinstance(end, Branch) and isinstance(end.cond, Op) and is_in(end.cond.callee, AGAIN) and all(isinstance(a, Const) for a in end.cond.args):
+        return [end.true.block if end.cond.callee(*(a.value for a in end.cond.args)) else end.false.block]  # type: ignore[operator, union-attr]
+    return [edge.block for edge in successors(block)]
 
 
 def item_of(value: Any) -> Item | None:
@@ -297,25 +281,13 @@ def _joined(a: Item | None, b: Item | None) -> Item | None:
     return None if None in parts else tuple(parts)
 
 
-def _is_known(item: Item) -> bool:
-    return all(map(_is_known, item)) if isinstance(item, tuple) else item is not UNKNOWN
-
-
 def _reads_only(op: Op) -> bool:
     callee: Any = op.callee
     if isinstance(callee, Function):
         return True  # the uses in its body are examined on their own
-    return _hashable(callee) and (callee in _READS or str(getattr(callee, "__module__", "")).startswith("numpy"))
+    return is_in(callee, _READS) or str(getattr(callee, "__module__", "")).startswith("numpy")
 
 
 def changes_list(op: Op) -> bool:
     """Does a call change a list?"""
-    return _hashable(op.callee) and (op.callee in GROWS or op.callee is list.reverse)
-
-
-def _hashable(callee: object) -> bool:
-    try:
-        hash(callee)
-    except TypeError:
-        return False
-    return True
+    return is_in(op.callee, GROWS) or op.callee is list.reverse

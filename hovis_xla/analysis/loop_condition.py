@@ -2,11 +2,11 @@
 
 import operator
 from collections.abc import Callable, Collection, Container, Iterator, Sequence
-from types import BuiltinFunctionType, FunctionType
 from typing import Any, Final, NamedTuple, cast
 
 from hovis.ir.model import Block, Branch, Edge, Effect, Op, Operand, Param
 from hovis.lattice import Const
+from hovis.library.numpy.rules.aliasing import is_in
 from hovis_xla.analysis.growable_lists import changes_list
 from hovis_xla.analysis.loop_forest import Region, is_test, successors
 from hovis_xla.analysis.ranges.intervals import ADDS, SUBTRACTS, before
@@ -99,12 +99,11 @@ def staying(region: Region, block: Block) -> Iterator[Comparison]:
 
 def added(op: Op) -> tuple[Operand, int] | None:
     """Return the first operand of an op and the integer constant that the op adds to it, or None if the op does anything else."""
-    sign = _SIGNS.get(op.callee) if type(op.callee) in _FUNCTIONS and len(op.args) == 2 else None
+    sign = _SIGNS[op.callee] if is_in(op.callee, _SIGNS) and len(op.args) == 2 else None
     number = op.args[1] if sign else None
     return (op.args[0], sign * number.value) if sign and isinstance(number, Const) and type(number.value) is int else None
 
 
-_FUNCTIONS: Final = (BuiltinFunctionType, FunctionType)
 _SIGNS: Final[dict[object, int]] = {**dict.fromkeys(ADDS, 1), **dict.fromkeys(SUBTRACTS, -1), before: -1}
 
 #: Finds the operand to which an op adds, and (the smallest of) what it adds, which is not zero.

@@ -8,15 +8,15 @@ headers, the loops inside it are the strongly connected components, each again a
 (an irreducible loop): the only addition that it needs is a number that says which header comes next.
 """
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from heapq import heappop, heappush
 
+from hovis.ir.analysis.control_flow import reverse_postorder
 from hovis.ir.analysis.strongly_connected import components
-from hovis.ir.model import LASTING, Block, Branch, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Value
+from hovis.ir.model import LASTING, Block, Branch, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Terminator, Value
 from hovis.lattice import Const, contains, leq
+from hovis_xla.analysis.reachability import reached
 from hovis_xla.analysis.side_effects import acts
 
 
@@ -43,32 +43,30 @@ def successors(block: Block) -> list[Edge]:
 
 def reachable(function: Function) -> list[Block]:
     """Return the blocks that compiled code can reach, in reverse postorder."""
-    order: list[Block] = []
-    seen = {function.blocks[0]}
-    stack = [(function.blocks[0], iter(successors(function.blocks[0])))]
-    while stack:
-        block, edges = stack[-1]
-        for edge in edges:
-            if edge.block not in seen:
-                seen.add(edge.block)
-                stack.append((edge.block, iter(successors(edge.block))))
-                break
-        else:
-            order.append(block)
-            stack.pop()
-    return order[::-1]
+    return reverse_postorder(function.blocks[0], lambda block: [e.block for e in reversed(successors(block))])
 
 
 def handlers(order: list[Block]) -> frozenset[Block]:
     """Return the blocks that are reached by exceptions only."""
-    found, todo = set[Block](), order[:1]
-    while todo:
-        block = todo.pop()
-        if block not in found:
-            found.add(block)
-            end = block.terminator
-            todo += [end.ok.block] if isinstance(end, Catching) else [e.block for e in successors(block)]
-    return frozenset(order) - found
+
+    def normal(block: Block) -> list[Block]:
+        end = block.terminator
+        return [end.ok.block] if isinstance(end, Catching) else [e.block for e in successors(block)]
+
+    others = reached(order[:1], normal)
+    return frozenset(b for b in order if b not in others)
+
+
+def redirected(terminator: Terminator, edge: Callable[[Edge], Edge]) -> Terminator:
+    """Return the terminator with ``edge`` applied to each of its edges."""
+    match terminator:
+        case Jump():
+            return replace(terminator, edge=edge(terminator.edge))
+        case Branch():
+            return replace(terminator, true=edge(terminator.true), false=edge(terminator.false))
+        case Invoke():
+            return replace(terminator, ok=edge(terminator.ok), error=edge(terminator.error))
+    return terminator
 
 
 def prune_raising_paths(function: Function) -> Function:
@@ -78,7 +76,11 @@ def prune_raising_paths(function: Function) -> Function:
     a function with new blocks and the same ops.
     """
     order = reachable(function)
-    returns = _leading_to([b for b in order if isinstance(b.terminator, Return)], order)
+    before: dict[Block, list[Block]] = {b: [] for b in order}
+    for block in order:
+        for after in successors(block):
+            before[after.block].append(block)
+    returns = reached((b for b in order if isinstance(b.terminator, Return)), before.__getitem__)
     if function.blocks[0] not in returns or all(b in returns or (isinstance(b.terminator, Raise) and not b.ops) for b in order):
         return function
     beside = {e.block for r in returns for e in successors(r)}
@@ -88,39 +90,14 @@ def prune_raising_paths(function: Function) -> Function:
     unfollowed: list[Block] = []
 
     def edge(old: Edge) -> Edge:
-        return Edge(made[old.block], old.args)
+        if old.block in made:
+            return Edge(made[old.block], old.args)
+        unfollowed.append(Block(terminator=Raise(Const(None))))
+        return Edge(unfollowed[-1])
 
     for old, new in made.items():
-        match old.terminator:
-            case _ if old not in returns:
-                new.terminator = Raise(Const(None))
-            case Jump():
-                new.terminator = replace(old.terminator, edge=edge(old.terminator.edge))
-            case Branch():
-                new.terminator = replace(old.terminator, true=edge(old.terminator.true), false=edge(old.terminator.false))
-            case Catching():
-                new.terminator = Catching(old.terminator.op, edge(old.terminator.ok), edge(old.terminator.error))
-            case Invoke():
-                left = Block(terminator=Raise(Const(None)))
-                new.terminator = Invoke(old.terminator.op, edge(old.terminator.ok), Edge(left))
-                unfollowed.append(left)
-            case _:
-                new.terminator = old.terminator
+        new.terminator = redirected(old.terminator, edge) if old in returns else Raise(Const(None))
     return replace(function, blocks=[*made.values(), *unfollowed])
-
-
-def _leading_to(ends: list[Block], order: list[Block]) -> set[Block]:
-    """Return the blocks ``ends``, and all blocks from which they can be reached."""
-    before: dict[Block, list[Block]] = {b: [] for b in order}
-    for block in order:
-        for edge in successors(block):
-            before[edge.block].append(block)
-    found, todo = set(ends), list(ends)
-    while todo:
-        fresh = [b for b in before[todo.pop()] if b not in found]
-        found.update(fresh)
-        todo += fresh
-    return found
 
 
 def terminator_operands(block: Block) -> list[Operand]:
@@ -149,23 +126,12 @@ def body_ops(block: Block) -> list[Op]:
 
 def needed(blocks: Iterable[Block]) -> set[Op]:
     """Return the ops whose result is used, or that have a lasting side effect."""
-    blocks = list(blocks)
-    found: set[Op] = set()
-    todo: list[Operand] = []
+    ops: list[Op] = []
     for block in blocks:
-        todo += terminator_operands(block)
-        for edge in successors(block):
-            todo += edge.args
-        for op in body_ops(block):
-            if op.effect & LASTING:
-                found.add(op)
-                todo += op.operands()
-    while todo:
-        value = todo.pop()
-        if isinstance(value, Op) and value not in found:
-            found.add(value)
-            todo += value.operands()
-    return found
+        left = terminator_operands(block) + [a for e in successors(block) for a in e.args]
+        ops += [a for a in left if isinstance(a, Op)]
+        ops += [op for op in body_ops(block) if op.effect & LASTING]
+    return set(reached(ops, lambda op: [a for a in op.operands() if isinstance(a, Op)]))
 
 
 @dataclass(eq=False)
@@ -223,7 +189,7 @@ def _find_loops(region: Region, order: list[Block], cut: set[Block]) -> None:
 
 def all_loops(region: Region) -> list[Region]:
     """Return the loops within a region, outer loops first."""
-    found = list({id(r): r for r in region.loops.values()}.values())
+    found = list(dict.fromkeys(region.loops.values()))
     return found + [inner for r in found for inner in all_loops(r)]
 
 
@@ -282,44 +248,30 @@ def carried_out(order: list[Block], top: Region, used: set[Op]) -> dict[Block, t
         for value in made[block]:
             place[value] = len(place)
     found: dict[Block, set[Value]] = {}
-    todo = [top]
-    seen: set[int] = set()
-    while todo:
-        region = todo.pop()
-        for loop in region.loops.values():
-            if id(loop) in seen:
-                continue
-            seen.add(id(loop))
-            todo.append(loop)
-            inside = {v for b in loop.blocks for v in made[b]}
-            for target in _meetings(loop, order, number):
-                found.setdefault(target, set()).update(live[target] & inside)
+    for loop in all_loops(top):
+        inside = {v for b in loop.blocks for v in made[b]}
+        for target in _meetings(loop, order, number):
+            found.setdefault(target, set()).update(live[target] & inside)
     return {block: tuple(sorted(values, key=place.__getitem__)) for block, values in found.items() if values}
 
 
 def _meetings(loop: Region, order: list[Block], number: Mapping[Block, int]) -> list[Block]:
     """Return the exits of a loop, and the blocks behind it where paths from different exits meet."""
-    #: blocks to visit, each with the blocks of the result from which it was reached; ``under_way``: in how many of these sets each of the latter is
-    came: dict[Block, set[Block]] = {block: set() for block in loop.exits}
-    todo = sorted(number[block] for block in came)
-    under_way: Counter[Block] = Counter()
+    #: blocks to visit, each with the blocks of the result from which it was reached
+    came: dict[Block, set[Block]] = {}
     found: list[Block] = []
-    exits = set(came)
-    while exits or len(under_way) > 1:  # if all paths come from one block, no others can meet
-        block = order[heappop(todo)]
-        starts = came.pop(block)
-        under_way -= Counter(starts)
+    exits = set(loop.exits)
+    for block in order[min((number[block] for block in exits), default=0) :]:
+        if not exits and len(set().union(*came.values())) < 2:
+            break  # if all paths come from one block, no others can meet
+        starts = came.pop(block, set())
         if block in exits or len(starts) > 1:
             found.append(block)
             exits.discard(block)
             starts = {block}
-        for edge in successors(block):
+        for edge in successors(block) if starts else ():
             if number[edge.block] > number[block] and edge.block not in loop.blocks:
-                if edge.block not in came:
-                    came[edge.block] = set()
-                    heappush(todo, number[edge.block])
-                under_way.update(starts - came[edge.block])
-                came[edge.block] |= starts
+                came.setdefault(edge.block, set()).update(starts)
     return found
 
 

@@ -20,6 +20,7 @@ from hovis.ir.model import Effect, Function, Op, callees
 from hovis.ir.quoting import place
 from hovis.lattice import Const
 from hovis.lattice.inspection import is_a
+from hovis.library.numpy.rules.aliasing import is_in
 from hovis_xla.analysis.primitive_effects import looked_at, sees
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.emit.values import ARRAY, NotLowerable, Num, num_of_value
@@ -60,10 +61,10 @@ def key_of(callee: Any, args: Iterable[Any]) -> Any:
 
 def variables(function: Function) -> dict[Any, Variable]:
     """Find the variables that a function, or one of its callees, stores into. Raises ``NotLowerable`` if the program cannot hold them."""
-    ops = [op for one in callees(function) for op in one.ops() if any(op.callee is call for call in CALLS) or acts(op)]
+    ops = [op for one in callees(function) for op in one.ops() if is_in(op.callee, CALLS) or acts(op)]
     found: dict[Any, Variable] = {}
     for op in ops:
-        if any(op.callee is store for store in _STORES) and all(isinstance(a, Const) for a in op.args[:-1]):
+        if is_in(op.callee, _STORES) and all(isinstance(a, Const) for a in op.args[:-1]):
             key = _key(op)
             if key is not None and key not in found:
                 found[key] = _variable(op)
@@ -95,7 +96,7 @@ def _key(op: Op) -> Any:
 
 def is_about(op: Op, variables: dict[Any, Variable]) -> bool:
     """Does a call read or store one of these variables?"""
-    return any(op.callee is call for call in CALLS) and _key(op) in variables
+    return is_in(op.callee, CALLS) and _key(op) in variables
 
 
 def _variable(op: Op) -> Variable:

@@ -11,7 +11,6 @@ import io
 import logging
 import operator
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -29,6 +28,7 @@ from hovis.library.numpy.rules.aliasing import IN_PLACE, holds_nothing, is_array
 from hovis.library.numpy.rules.manipulation import in_shape
 from hovis.library.standard import STANDARD
 from hovis.transforms.rule_tracing import described, is_code, watched
+from hovis_xla.analysis.reachability import reached
 
 _LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 _STREAMS: Final = (io.TextIOWrapper, io.StringIO, io.BufferedWriter, io.BytesIO, io.FileIO)
@@ -98,11 +98,12 @@ class Conduct:
 
 
 def conduct_of(op: Op) -> Conduct | None:
-    """Return the effects of the primitive that an op calls, for arguments like the op's; None if the primitive was declared to depend on its
-    arguments alone.
+    """Return the effects of the primitive that an op calls, for arguments like the op's; None if it calls none, or if the primitive was declared
+    to depend on its arguments alone.
     """
     callee = op.callee
-    assert isinstance(callee, Kept)
+    if not isinstance(callee, Kept):
+        return None
     rule = STANDARD.rule(callee)
     if rule is not None and rule.effect is not Effect.OPAQUE:
         return None
@@ -124,15 +125,13 @@ def is_alone(op: Op) -> bool:
 
 def reaches(op: Op) -> bool:
     """Is the op a call of a primitive that may reach objects that other code holds?"""
-    if not isinstance(op.callee, Kept) or not op.effect & Effect.OPAQUE:
-        return False
-    found = conduct_of(op)
+    found = conduct_of(op) if op.effect & Effect.OPAQUE else None
     return found is not None and found.reaches is not None
 
 
 def keeps(op: Op) -> bool:
     """Is the op a call of a primitive that may keep one of its arguments?"""
-    found = conduct_of(op) if isinstance(op.callee, Kept) else None
+    found = conduct_of(op)
     return found is not None and bool(found.kept)
 
 
@@ -151,7 +150,7 @@ def looked_at(op: Op) -> set[tuple[int, object]]:
     body = watched(callee.fn, list(op.args))
     found: set[tuple[int, object]] = {(0 if guard.kind == "class" else id(guard.holder), guard.name) for guard in body.guards}
     for one in (one for function in callees(body.function) for one in function.ops()):
-        holder, name = ([*one.args, Const(None), Const(None)][:2]) if not isinstance(one.callee, Function) else (Const(None), Const(None))
+        holder, name = [*one.args, Const(None), Const(None)][:2]
         if is_in(one.callee, _OF_HOLDERS) and isinstance(holder, Const) and holder.value is not None:
             by_name = isinstance(name, Const) and type(name.value) is str and one.callee not in (operations.cell_get, operations.cell_set)
             found.add((0 if is_a(holder.value, type) else id(holder.value), name.value if by_name and isinstance(name, Const) else None))
@@ -166,7 +165,7 @@ class _Follower:
         self.places: dict[Any, int] = dict(zip(function.params, places, strict=True))
         self.shows: dict[Value, frozenset[int]] = {param: frozenset((k,)) for param, k in self.places.items() if not holds_nothing(param)}
         self.found = Conduct(alone=alone)
-        self.blocks = list(as_is(function))
+        self.blocks = as_is(function)
 
     def followed(self) -> Conduct:
         before = -1
@@ -247,15 +246,9 @@ class _Follower:
             self._reach(op)
 
 
-def as_is(function: Function) -> Iterator[Block]:
-    """Yield the blocks that are reached as long as nothing has changed in the environment."""
-    seen, todo = set[int](), [function.blocks[0]]
-    while todo:
-        block = todo.pop()
-        if id(block) not in seen:
-            seen.add(id(block))
-            yield block
-            todo += [edge.block for edge in _ways(block)]
+def as_is(function: Function) -> list[Block]:
+    """Return the blocks that are reached as long as nothing has changed in the environment."""
+    return list(reached(function.blocks[:1], lambda block: [edge.block for edge in _ways(block)]))
 
 
 def _ways(block: Block) -> list[Any]:

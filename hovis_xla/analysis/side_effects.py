@@ -44,7 +44,7 @@ def is_open(op: Op) -> bool:
 
 def changes(op: Op) -> bool:
     """Does the call have a side effect, other than testing again what an act may have changed?"""
-    return acts(op) and op.callee not in (operations.unchanged, operations.lacks, operations.is_method_of, operations.keeps)
+    return acts(op) and op.callee not in AGAIN
 
 
 #: Modules whose functions, as far as they are compiled, have no side effects.

@@ -5,6 +5,7 @@ containers.  If there is a store into one value of a class, all of them are read
 ``memory``); the arrays of all other classes are plain values of XLA.
 """
 
+from collections import defaultdict
 from typing import Any, Final
 
 import numpy as np
@@ -15,6 +16,7 @@ from hovis.lattice import Const
 from hovis.library.numpy.rules.aliasing import IN_PLACE, holds_nothing, is_array, is_in, is_sharing
 from hovis_xla.analysis.loop_forest import body_ops, reachable, successors
 from hovis_xla.analysis.primitive_effects import conduct_of, reaches, targets
+from hovis_xla.analysis.reachability import reached
 
 _WRITING: Final = Effect.WRITES | Effect.OPAQUE
 
@@ -46,27 +48,6 @@ def known_arrays(function: Function) -> list[np.ndarray[Any, Any]]:
     return [value for value in known if isinstance(value, np.ndarray)]
 
 
-class _Classes:
-    """A union-find structure of values that may alias."""
-
-    def __init__(self) -> None:
-        self.parent: dict[object, object] = {}
-
-    def root(self, v: object) -> object:
-        parent = self.parent
-        while v in parent:
-            above = parent[v]
-            if above in parent:
-                parent[v] = above = parent[above]  # path halving
-            v = above
-        return v
-
-    def join(self, a: object, b: object) -> None:
-        a, b = self.root(a), self.root(b)
-        if a is not b:
-            self.parent[b] = a
-
-
 def _key(value: object) -> object:
     """Return the key of a value in the alias classes: the value itself, or the identity of a constant array or container."""
     return ("constant", id(value.value)) if isinstance(value, Const) else value
@@ -87,23 +68,20 @@ def stored_into(function: Function) -> set[object]:
 
 
 def _stored_into(function: Function) -> set[object]:
-    order = reachable(function)
-    classes = _Classes()
+    near: dict[object, list[object]] = defaultdict(list)
     targets: list[object] = []
     called: set[Function] = set()
-    keys: set[object] = set(function.params)
 
     def join(a: object, b: object) -> None:
         if not holds_nothing(b) and isinstance(b, Op | Param | Const):
-            keys.update((_key(a), _key(b)))
-            classes.join(_key(a), _key(b))
+            near[_key(a)].append(_key(b))
+            near[_key(b)].append(_key(a))
 
-    for block in order:
+    for block in reachable(function):
         for edge in successors(block):
             for param, arg in zip(edge.block.params, edge.args, strict=True):
                 join(param, arg)
         for op in body_ops(block):
-            keys.add(op)
             if may_share(op):
                 # the second operand of an in-place operator does not share memory with the result
                 for operand in op.args[:1] if is_in(op.callee, IN_PLACE) and is_array(op.args[0]) else op.operands():
@@ -114,8 +92,7 @@ def _stored_into(function: Function) -> set[object]:
                 targets += [k for k in stored_into(op.callee) if isinstance(k, tuple)]
     if any(reaches(op) for one in callees(function) for op in one.ops()):
         targets += [_key(v) for v in (*function.params, *map(Const, known_arrays(function))) if not holds_nothing(v)]
-    wanted = {classes.root(t) for t in targets}
-    return {k for k in keys | set(targets) if classes.root(k) in wanted} if wanted else set()
+    return set(reached(targets, near.__getitem__))
 
 
 #: Calls whose result is a view or a copy, depending on the order of the elements in memory.

@@ -4,8 +4,8 @@ Every function emits at the current insertion point.  A :class:`T` is an MLIR va
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -122,6 +122,13 @@ def op(name: str, *operands: T) -> T:
     return T(getattr(hlo, name)(*(literal(name, given) if operands[0].dtype.kind == "f" else given)), operands[0].dtype, operands[0].shape)
 
 
+def fill_region(region: Any, kinds: Sequence[tuple[Dtype, Sequence[int]]], body: Callable[..., Sequence[T]]) -> None:
+    """Emit the block of a region: its parameters have these dtypes and shapes, and ``body`` computes from them what it returns."""
+    block = region.blocks.append(*(tensor_type(*kind) for kind in kinds))
+    with ir.InsertionPoint(block):
+        hlo.return_([r.ir for r in body(*(T(v, dtype, tuple(shape)) for v, (dtype, shape) in zip(block.arguments, kinds, strict=True)))])
+
+
 def chlo_op(name: str, *operands: T) -> T:
     """Emit an operation of the CHLO dialect (``erf``, ``sinh`` …), which XLA also accepts; the result has the dtype and shape of the first
     operand.
@@ -214,29 +221,13 @@ def div(a: T, b: T) -> T:
     return op("divide", a, b)
 
 
-def rem(a: T, b: T) -> T:
-    """Emit the remainder that belongs to :func:`div`: it has the sign of a."""
-    return op("remainder", a, b)
-
-
-def neg(a: T) -> T:
-    return op("negate", a)
-
-
-def and_(a: T, b: T) -> T:
-    return op("and_", a, b)
-
-
-def or_(a: T, b: T) -> T:
-    return op("or_", a, b)
-
-
-def xor(a: T, b: T) -> T:
-    return op("xor", a, b)
-
-
-def not_(a: T) -> T:
-    return op("not_", a)
+#: The remainder that belongs to :func:`div`: it has the sign of the first operand.
+rem: Final = partial(op, "remainder")
+neg: Final = partial(op, "negate")
+and_: Final = partial(op, "and_")
+or_: Final = partial(op, "or_")
+xor: Final = partial(op, "xor")
+not_: Final = partial(op, "not_")
 
 
 _COMPARE_TYPES: Final = {"b": "UNSIGNED", "u": "UNSIGNED", "i": "SIGNED", "f": "FLOAT", "c": "FLOAT"}
@@ -347,10 +338,9 @@ def _float_to_int(a: T, dtype: Dtype) -> T:
         top = like(2.0**63, a)
         high = xor(_float_to_int(sub(a, top), INT64), full(-(2**63), INT64, a.shape))
         return _raw_convert(select(compare("GE", a, top), high, _float_to_int(a, INT64)), dtype)
-    if dtype != INT64:
-        wide = INT64 if dtype.itemsize == 4 and dtype.kind == "u" else INT32 if dtype.itemsize <= 4 else INT64
-        if wide != dtype:
-            return _raw_convert(_float_to_int(a, wide), dtype)
+    wide = INT32 if dtype.itemsize < 4 or dtype == INT32 else INT64
+    if wide != dtype:
+        return _raw_convert(_float_to_int(a, wide), dtype)
     bits = 8 * dtype.itemsize
     limit = like(float(2.0 ** (bits - 1)), a)
     fits = and_(compare("LT", a, limit), compare("GE", a, neg(limit)))
@@ -388,16 +378,12 @@ def transpose(a: T, order: Sequence[int]) -> T:
 # ------------------------------------------------------------------------------------------------- locations
 
 
-def mlir_location(location: Location | None) -> Any:
-    """Return the MLIR location for the user's file and line, with the names of the inlined functions; XLA keeps it to the end."""
+def at(location: Location | None) -> Any:
+    """Return the MLIR location for the user's file and line, with the names of the inlined functions; XLA keeps it to the end.
+
+    In a ``with`` statement, it is the location of the operations that are emitted.
+    """
     if location is None:
         return ir.Location.unknown(context())
     place = ir.Location.file(printable(location.file), location.line or 0, location.col or 0, context())
-    return ir.Location.name(printable("/".join(reversed([at.function for at in location.chain()]))), place, context())
-
-
-@contextmanager
-def at(location: Location | None) -> Iterator[None]:
-    """Emit the operations of the ``with`` body with this location."""
-    with mlir_location(location):
-        yield
+    return ir.Location.name(printable("/".join(reversed([one.function for one in location.chain()]))), place, context())

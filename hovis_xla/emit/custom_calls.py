@@ -8,11 +8,11 @@ from hovis_xla.jaxlib.adapter import CALLBACK_TARGET, context, func, ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 
 
-def opaque_identity(xs: Sequence[T], module: Any, made: dict[str, str]) -> list[T]:
+def opaque_identity(values: Sequence[Any], module: Any, made: dict[str, str]) -> list[Any]:
     """Return the values unchanged, by one call of an identity function that is not inlined; ``made`` maps operand types to the names of the
     functions made before.
     """
-    kinds = [x.ir.type for x in xs]
+    kinds = [value.type for value in values]
     key = ", ".join(map(str, kinds))
     name = made.get(key)
     if name is None:
@@ -21,16 +21,12 @@ def opaque_identity(xs: Sequence[T], module: Any, made: dict[str, str]) -> list[
             identity = func.FuncOp(name, ir.FunctionType.get(kinds, kinds), visibility="private")
             with ir.InsertionPoint(identity.add_entry_block()):
                 func.return_(list(identity.arguments))
-    call = func.CallOp(kinds, ir.FlatSymbolRefAttr.get(name), [x.ir for x in xs])
+    call = func.CallOp(kinds, ir.FlatSymbolRefAttr.get(name), values)
     call.operation.attributes["mhlo.frontend_attributes"] = ir.DictAttr.get({"inlineable": ir.StringAttr.get("false")})
-    return [T(r, x.dtype, x.shape) for r, x in zip(call.results, xs, strict=True)]
+    return list(call.results)
 
 
-def create_token() -> Any:
-    return hlo.create_token()
-
-
-def callback(token: Any, operands: Sequence[T], index: int, results: Sequence[tuple[Dtype, tuple[int, ...]]] = ()) -> tuple[Any, list[T]]:
+def callback(token: Any, operands: Sequence[T], index: int, results: Sequence[tuple[Dtype, tuple[int, ...]]]) -> tuple[Any, list[T]]:
     """Call the host with a side effect; return the new token, which orders later calls, and the results."""
     token, *found = _called([hlo.TokenType.get(), *(tensor_type(*r) for r in results)], [token, *(x.ir for x in operands)], index, True)
     return token, [T(r, dtype, tuple(shape)) for r, (dtype, shape) in zip(found, results, strict=True)]

@@ -6,7 +6,7 @@ the second operation hides the first one from the simplifier.  It costs nothing 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, Final
 
 from hovis_xla.jaxlib.adapter import ir, version
@@ -18,16 +18,10 @@ _ARRANGE: Final = frozenset({"broadcast_in_dim", "reshape", "transpose", "slice"
 #: These, and operations that select some elements of their first operand or pad it.
 _CHOOSE: Final = _ARRANGE | {"gather", "pad"}
 
-#: How MLIR prints constants filled with 0.0 (False) and with -0.0 (True).
-_ZEROS: Final = {
-    False: ("dense<0.000000e+00>", "dense<0>", "dense<false>"),
-    True: ("dense<-0.000000e+00>",),
-}
 
-
-def source_of(value: Any) -> Any:
-    """Return the value from which these elements come, behind reshapes, slices, casts and other rearrangements."""
-    while isinstance(value, ir.OpResult) and name_of(value) in _ARRANGE:
+def source_of(value: Any, operations: Container[str] = _ARRANGE) -> Any:
+    """Return the value from which these elements come, behind reshapes, slices, casts and other rearrangements, or behind the given operations."""
+    while name_of(value) in operations:
         value = value.owner.operands[0]
     return value
 
@@ -53,8 +47,7 @@ def numbers(values: Sequence[Any]) -> list[float] | None:
 
 
 def _number(value: Any) -> float | None:
-    while name_of(value) in _ARRANGE - {"convert"}:
-        value = value.owner.operands[0]
+    value = source_of(value, _ARRANGE - {"convert"})
     known = value.owner.attributes["value"] if name_of(value) == "constant" else None
     return known.get_splat_value().value if known is not None and known.is_splat else None
 
@@ -64,16 +57,13 @@ def is_zero(value: Any, negative: bool = False) -> bool:
     source = source_of(value)
     if name_of(source) == "complex":
         return all(is_zero(part, negative) for part in source.owner.operands)
-    if name_of(source) != "constant":
-        return False
-    constant = source.owner.attributes["value"]
-    return bool(constant.is_splat) and str(constant).startswith(_ZEROS[negative])
+    number = _number(source)
+    return number is not None and number == 0 and (math.copysign(1, number) < 0) is negative
 
 
 def may_turn_zero(value: Any) -> bool:
     """May XLA's simplifier find that the value is a constant 0.0, as in ``float(n ^ n)``?"""
-    while name_of(value) in _ARRANGE - {"convert"}:
-        value = value.owner.operands[0]
+    value = source_of(value, _ARRANGE - {"convert"})
     source = source_of(value)
     if name_of(value) == "convert" and goes_round(source):
         # an int that XLA may find to be the 0 that it was before the loop
@@ -87,8 +77,7 @@ def _is_int(value: Any) -> bool:
 
 def may_turn_signed_zero(value: Any, within: int = 4) -> bool:
     """May XLA's simplifier find that the value is a constant 0.0 or -0.0? ``within`` limits the number of nested products that are searched."""
-    while name_of(value) in _CHOOSE - {"convert"}:
-        value = value.owner.operands[0]
+    value = source_of(value, _CHOOSE - {"convert"})
     if name_of(value) == "select":
         return any(map(is_zero, value.owner.operands))
     if name_of(value) in ("real", "imag"):
@@ -111,8 +100,7 @@ def _part_may_turn_zero(number: Any, imag: bool) -> bool:
     """Can XLA find, through operations that move elements, that a part (the imaginary one if ``imag``) of a complex number was built from a
     constant zero?
     """
-    while name_of(number) in _CHOOSE:
-        number = number.owner.operands[0]
+    number = source_of(number, _CHOOSE)
     if name_of(number) in ("concatenate", "select"):
         return any(_part_may_turn_zero(x, imag) for x in list(number.owner.operands)[name_of(number) == "select" :])
     return name_of(number) == "complex" and is_zero(number.owner.operands[imag])
@@ -191,19 +179,6 @@ def _is_square(value: Any) -> bool:
     return name_of(source) == "multiply" and source.owner.operands[0] == source.owner.operands[1]
 
 
-def _log(a: Any) -> tuple[bool]:
-    return (_made_by(a, "exponential", "power"),)
-
-
-def _sqrt(a: Any) -> tuple[bool]:
-    return (_is_square(a),)
-
-
-def _power(a: Any, b: Any) -> tuple[bool, bool]:
-    del b
-    return _made_by(a, "exponential", "power", "sqrt") or _is_square(a), False
-
-
 def _compare(a: Any, b: Any) -> tuple[bool, bool]:
     """Hide the constant that is compared with a value which is never negative, but may be nan."""
     return is_constant(a) and not is_constant(b) and _is_size(b), is_constant(b) and not is_constant(a) and _is_size(a)
@@ -221,8 +196,7 @@ def is_rounded(value: Any, numbers: bool = False) -> bool:
     """Would XLA divide by this array by multiplying with a rounded reciprocal: is it a constant that is not a power of two, or a broadcast
     value? With ``numbers``, a broadcast value counts only if it is a scalar.
     """
-    while name_of(value) in ("reshape", "convert"):
-        value = value.owner.operands[0]
+    value = source_of(value, ("reshape", "convert"))
     source = value.owner.operands[0] if name_of(value) == "broadcast_in_dim" else value
     if name_of(source) != "constant":
         return source is not value and (not numbers or not ir.RankedTensorType(source.type).shape)
@@ -231,7 +205,12 @@ def is_rounded(value: Any, numbers: bool = False) -> bool:
 
 
 #: operation → function that says which of its operands have to be hidden
-_RULES: Final[dict[str, Callable[..., tuple[bool, ...]]]] = {"divide": _divide, "log": _log, "sqrt": _sqrt, "power": _power, "compare": _compare}
+_RULES: Final[dict[str, Callable[..., tuple[bool, ...]]]] = {
+    "divide": _divide, "compare": _compare,
+    "log": lambda a: (_made_by(a, "exponential", "power"),),
+    "sqrt": lambda a: (_is_square(a),),
+    "power": lambda a, _: (_made_by(a, "exponential", "power", "sqrt") or _is_square(a), False),
+}  # fmt: skip
 if BARRIERS_ARE_FREE:  # later versions do not combine such constants
     _RULES.update({"add": _chain("add", "subtract"), "subtract": _chain("add", "subtract"), "multiply": _multiply})
 

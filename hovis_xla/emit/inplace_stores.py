@@ -8,6 +8,7 @@ pass over memory, and keeps XLA from fusing both into one kernel.
 from collections.abc import Sequence
 from typing import Any, Final
 
+from hovis_xla.emit.affine import difference
 from hovis_xla.emit.builder import T
 from hovis_xla.jaxlib.adapter import ir
 
@@ -91,22 +92,8 @@ def _is_box(op: Any, update: T, starts: Sequence[T]) -> bool:
     if tuple(ir.RankedTensorType(op.results[0].type).shape) != update.shape:
         return False
     if op.name == "stablehlo.dynamic_slice":
-        return all(_same(x, s.ir) for x, s in zip(list(op.operands)[1:], starts, strict=True))
+        return all(difference(s.ir, at) == 0 for s, at in zip(starts, list(op.operands)[1:], strict=True))
     if op.name == "stablehlo.slice":
-        return all(_known(s.ir) == n for s, n in zip(starts, op.attributes["start_indices"], strict=True)) and all(n == 1 for n in op.attributes["strides"])
+        whole = all(n == 1 for n in op.attributes["strides"])
+        return whole and all(difference(s.ir, at) == 0 for s, at in zip(starts, op.attributes["start_indices"], strict=True))
     return False
-
-
-def _same(a: Any, b: Any) -> bool:
-    known = _known(a)
-    return a == b or (known is not None and known == _known(b))
-
-
-def _known(value: Any) -> int | None:
-    """Return the integer that a constant holds, or None if the value is not a constant."""
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "stablehlo.constant":
-        return None
-    return int(ir.DenseIntElementsAttr(value.owner.operation.attributes["value"])[0])
-
-
-__all__ = ["CELLWISE", "is_computed_in_place", "unread"]

@@ -4,6 +4,7 @@ A :class:`Location` is the memory of an array that was made by the caller (an ar
 An array is a :class:`Place`: a location and *steps*, each of which is a view of the result of the steps before it (``view_steps``).
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -82,7 +83,7 @@ class Place:
     @property
     def skeleton(self) -> Any:
         """All but the location and the run-time starts: equal for two places that differ only in those."""
-        return self.own, tuple(s.skeleton for s in self.steps)
+        return self.own, tuple(s.skeleton if isinstance(s, Box) else s for s in self.steps)
 
     def load(self, t: T) -> T:
         for step in self.steps:
@@ -91,7 +92,10 @@ class Place:
 
     def store(self, t: T, new: T, put: Put) -> T:
         """Return the content of the location after ``new`` was stored through the view."""
-        return _store(self.steps, t, new, put)
+        contents = list(itertools.accumulate(self.steps[:-1], lambda content, step: step.load(content), initial=t))
+        for step in reversed(self.steps):
+            new = step.store(contents.pop(), new, put)
+        return new
 
     def host(self, array: np.ndarray[Any, Any], starts: Sequence[int]) -> np.ndarray[Any, Any]:
         """Return the same view of a NumPy array, with the values of the run-time starts."""
@@ -115,38 +119,32 @@ class Place:
         return strides is not None and all(n == 1 or a == b for n, a, b in zip(self.shape, strides, c_strides(self.shape), strict=True))
 
 
-def _store(steps: "tuple[Step, ...]", t: T, new: T, put: Put) -> T:
-    if not steps:
-        return new
-    if len(steps) > 1:
-        new = _store(steps[1:], steps[0].load(t), new, put)
-    return steps[0].store(t, new, put)
-
-
 def rely_on_order(place: Place) -> None:
     """Record that the emitted code relies on C order for the array of this place; the host checks the order at each call."""
     for location in (place.location, *place.location.relies):
         location.asked = True
 
 
-def is_contiguous(place: Place, shape: tuple[int, ...]) -> bool | None:
+def _laid_out(place: Place) -> "np.ndarray[Any, Any] | None":
+    """Return a stand-in with the shape and the strides of a place, or None if they are not known."""
+    strides = place.layout()
+    if strides is None:
+        return None
+    rely_on_order(place)
+    return np.lib.stride_tricks.as_strided(np.empty((), np.uint8), place.shape, strides)
+
+
+def is_contiguous(place: Place) -> bool | None:
     """Whether the elements are contiguous in C order, or None if that is not known."""
-    strides = place.layout()
-    if strides is None:
-        return None
-    rely_on_order(place)
-    return bool(np.lib.stride_tricks.as_strided(np.empty((), np.uint8), shape, strides).flags.c_contiguous)
+    base = _laid_out(place)
+    return None if base is None else base.flags.c_contiguous
 
 
-def reshaped(place: Place, before: tuple[int, ...], shape: tuple[int, ...]) -> Reshaped | None:
-    """Return the step for a reshape from shape ``before``, or None if NumPy copies or it is not known whether it does."""
-    strides = place.layout()
-    if strides is None:
-        return None
-    base = np.lib.stride_tricks.as_strided(np.empty((), np.uint8), before, strides)
-    rely_on_order(place)
+def reshaped(place: Place, shape: tuple[int, ...]) -> Reshaped | None:
+    """Return the step for a reshape, or None if NumPy copies or it is not known whether it does."""
+    base = _laid_out(place)
     try:
-        found = np.reshape(base, shape, copy=False)
+        found = None if base is None else np.reshape(base, shape, copy=False)
     except (ValueError, TypeError):  # the reshape copies or raises, or this version of NumPy does not know the parameter
         return None
-    return Reshaped(before, found.shape, tuple(found.strides))
+    return None if found is None else Reshaped(found.shape, tuple(found.strides))

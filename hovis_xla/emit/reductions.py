@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from hovis_xla.emit.builder import T, tensor_type
+from hovis_xla.emit.builder import T, fill_region, tensor_type
 from hovis_xla.emit.slicing import along, concatenate
-from hovis_xla.jaxlib.adapter import ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 
 
@@ -25,32 +24,22 @@ def reduce(inputs: Sequence[T], inits: Sequence[T], axes: Sequence[int], body: C
     shape = tuple(d for k, d in enumerate(inputs[0].shape) if k not in axes)
     types = [tensor_type(x.dtype, shape) for x in inputs]
     made = hlo.ReduceOp(types, [x.ir for x in inputs], [i.ir for i in inits], sorted(axes))
-    scalars = [tensor_type(x.dtype) for x in inputs]
-    block = made.regions[0].blocks.append(*scalars, *scalars)
-    with ir.InsertionPoint(block):
-        operands = [T(v, x.dtype, ()) for v, x in zip(block.arguments, [*inputs, *inputs], strict=True)]
-        hlo.return_([r.ir for r in body(*operands)])
+    fill_region(made.regions[0], [(x.dtype, ()) for x in (*inputs, *inputs)], body)
     return [T(r, x.dtype, shape) for r, x in zip(made.results, inputs, strict=True)]
 
 
 def repeat(values: Sequence[T], more: Callable[..., T], step: Callable[..., Sequence[T]]) -> list[T]:
     """Emit a loop: while ``more(*values)`` holds, ``values = step(*values)``."""
-    types = [x.ir.type for x in values]
-    made = hlo.WhileOp(types, [x.ir for x in values])
+    made = hlo.WhileOp([x.ir.type for x in values], [x.ir for x in values])
     for region, body in zip(made.regions, (lambda *xs: [more(*xs)], step), strict=True):
-        block = region.blocks.append(*types)
-        with ir.InsertionPoint(block):
-            hlo.return_([r.ir for r in body(*(T(v, x.dtype, x.shape) for v, x in zip(block.arguments, values, strict=True)))])
+        fill_region(region, [(x.dtype, x.shape) for x in values], body)
     return [T(r, x.dtype, x.shape) for r, x in zip(made.results, values, strict=True)]
 
 
 def sort(operands: Sequence[T], axis: int, less: Callable[..., T]) -> list[T]:
     """Sort several tensors together, stably; ``less(a0, b0, a1, b1, …)`` compares two elements of each."""
     made = hlo.SortOp([x.ir.type for x in operands], [x.ir for x in operands], dimension=axis, is_stable=True)
-    block = made.regions[0].blocks.append(*[t for x in operands for t in [tensor_type(x.dtype)] * 2])
-    with ir.InsertionPoint(block):
-        elements = [T(v, operands[k // 2].dtype, ()) for k, v in enumerate(block.arguments)]
-        hlo.return_([less(*elements).ir])
+    fill_region(made.regions[0], [(x.dtype, ()) for x in operands for _ in range(2)], lambda *elements: [less(*elements)])
     return [T(r, x.dtype, x.shape) for r, x in zip(made.results, operands, strict=True)]
 
 

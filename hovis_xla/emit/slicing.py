@@ -5,14 +5,13 @@ replaced by that.  The gradient of ``c[0] + c[1] + …`` adds to one element aft
 a copy and a kernel of its own.  Here a store concatenates the array from its parts, and later reads find these parts.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from hovis_xla.emit.builder import T, add, broadcast, constant, convert, op, reshape, shape_of, tensor_type, zeros
+from hovis_xla.emit.builder import T, broadcast, constant, convert, fill_region, op, reshape, shape_of, zeros
 from hovis_xla.emit.fp_barriers import name_of, numbers
-from hovis_xla.jaxlib.adapter import ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 
 #: Maximal number of stores and concatenations through which a read is traced back.
@@ -159,41 +158,31 @@ def put_together(a: T, update: T, starts: Sequence[int]) -> T:
 
 def take(a: T, indices: T, axis: int) -> T:
     """Emit ``np.take`` along one axis; the indices must be in range."""
-    rank, batch = len(a.shape), len(indices.shape)
-    offset = [*range(axis), *(k + batch for k in range(axis, rank - 1))]
-    numbers = hlo.GatherDimensionNumbers.get(
-        offset_dims=offset, collapsed_slice_dims=[axis], operand_batching_dims=[], start_indices_batching_dims=[],
-        start_index_map=[axis], index_vector_dim=batch,
-    )  # fmt: skip
-    sizes = [1 if k == axis else d for k, d in enumerate(a.shape)]
-    shape = a.shape[:axis] + indices.shape + a.shape[axis + 1 :]
-    if not a.shape[axis]:
-        return zeros(a.dtype, shape)  # the axis is empty: no index is in range
-    return T(hlo.gather(a.ir, indices.ir, numbers, sizes), a.dtype, shape)
+    return _gathered(a, [axis], indices, indices.shape, axis)
 
 
 def gather(a: T, axes: Sequence[int], indices: Sequence[T]) -> T:
     """Gather elements at indices along some axes, all of one shape and in range; the axes of the indices come first in the result."""
-    shape = indices[0].shape
-    stacked = concatenate([reshape(i, (*shape, 1)) for i in indices], len(shape))
-    rest = [d for k, d in enumerate(a.shape) if k not in axes]
+    return _gathered(a, axes, _stacked(indices), indices[0].shape, 0)
+
+
+def _gathered(a: T, axes: Sequence[int], indices: T, shape: tuple[int, ...], at: int) -> T:
+    """Gather at vectors of indices; ``shape`` is that of the array of vectors, whose axes come at position ``at`` of the result."""
+    rest = tuple(d for k, d in enumerate(a.shape) if k not in axes)
+    found = rest[:at] + shape + rest[at:]
     if any(not a.shape[k] for k in axes):
-        return zeros(a.dtype, (*shape, *rest))
+        return zeros(a.dtype, found)  # an axis is empty: no index is in range
     numbers = hlo.GatherDimensionNumbers.get(
-        offset_dims=list(range(len(shape), len(shape) + len(rest))), collapsed_slice_dims=sorted(axes), operand_batching_dims=[],
+        offset_dims=[k if k < at else k + len(shape) for k in range(len(rest))], collapsed_slice_dims=sorted(axes), operand_batching_dims=[],
         start_indices_batching_dims=[], start_index_map=list(axes), index_vector_dim=len(shape),
     )  # fmt: skip
-    sizes = [1 if k in axes else d for k, d in enumerate(a.shape)]
-    return T(hlo.gather(a.ir, stacked.ir, numbers, sizes), a.dtype, (*shape, *rest))
+    return T(hlo.gather(a.ir, indices.ir, numbers, [1 if k in axes else d for k, d in enumerate(a.shape)]), a.dtype, found)
 
 
-def _scattered(a: T, places: T, updates: T, numbers: Any, combine: Callable[[T, T], T]) -> T:
-    made = hlo.ScatterOp([a.ir.type], [a.ir], places.ir, [updates.ir], numbers)
-    scalar = tensor_type(a.dtype)
-    block = made.regions[0].blocks.append(scalar, scalar)
-    with ir.InsertionPoint(block):
-        hlo.return_([combine(*(T(v, a.dtype, ()) for v in block.arguments)).ir])
-    return T(made.results[0], a.dtype, a.shape)
+def _stacked(indices: Sequence[T]) -> T:
+    """Return arrays of indices as one array of vectors."""
+    shape = indices[0].shape
+    return concatenate([reshape(i, (*shape, 1)) for i in indices], len(shape))
 
 
 def scatter(a: T, indices: Sequence[T], updates: T, combine: str | None = None, axes: Sequence[int] | None = None) -> T:
@@ -203,22 +192,13 @@ def scatter(a: T, indices: Sequence[T], updates: T, combine: str | None = None, 
     replaces it.
     """
     axes = list(range(len(indices))) if axes is None else axes
-    count = updates.shape[0]
-    stacked = concatenate([reshape(i, (count, 1)) for i in indices], 1)
     numbers = hlo.ScatterDimensionNumbers.get(
         update_window_dims=list(range(1, len(updates.shape))), inserted_window_dims=sorted(axes), input_batching_dims=[],
         scatter_indices_batching_dims=[], scattered_dims_to_operand_dims=list(axes), index_vector_dim=1,
     )  # fmt: skip
-    return _scattered(a, stacked, updates, numbers, lambda old, new: new if combine is None else op(combine, old, new))
-
-
-def scatter_add(a: T, at: T, amounts: T) -> T:
-    """Add each amount to the vector ``a`` at its index, in order; indices out of range are ignored."""
-    numbers = hlo.ScatterDimensionNumbers.get(
-        update_window_dims=[], inserted_window_dims=[0], input_batching_dims=[], scatter_indices_batching_dims=[],
-        scattered_dims_to_operand_dims=[0], index_vector_dim=1,
-    )  # fmt: skip
-    return _scattered(a, reshape(at, (at.size, 1)), reshape(amounts, (amounts.size,)), numbers, add)
+    made = hlo.ScatterOp([a.ir.type], [a.ir], _stacked(indices).ir, [updates.ir], numbers)
+    fill_region(made.regions[0], [(a.dtype, ())] * 2, lambda old, new: [new if combine is None else op(combine, old, new)])
+    return T(made.results[0], a.dtype, a.shape)
 
 
 def along(a: T, axis: int, start: int, stop: int) -> T:

@@ -97,7 +97,7 @@ class Num:
         if self.kind == EITHER:
             return f"{Num(PYTHON, self.dtype)} | {Num(SCALAR, self.dtype)}"
         if self.kind == PYTHON:
-            return {bool: "Bool", int: "Int", float: "Float", complex: "Complex"}[PYTHON_OF[self.dtype]]
+            return PYTHON_OF[self.dtype].__name__.capitalize()
         return str(self.dtype) if self.kind == SCALAR else f"{self.dtype}[{', '.join(map(str, self.shape))}]"
 
 
@@ -196,12 +196,10 @@ class Raised:
     cls: type[BaseException]
 
 
-_RAISED: Final[dict[type, Known]] = {}
-
-
+@once
 def raised(cls: type[BaseException]) -> Known:
     """Return the operand for a caught exception of this class."""
-    return _RAISED.setdefault(cls, Known(Raised(cls)))
+    return Known(Raised(cls))
 
 
 #: Default values of optional arguments of NumPy functions.

@@ -8,15 +8,16 @@ call of NumPy makes: the call is done on a stand-in array whose strides are dist
 show what was done.
 """
 
+import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from hovis_xla.emit import builder, slicing
 from hovis_xla.emit.builder import T
-from hovis_xla.emit.values import INT64, NotLowerable
+from hovis_xla.emit.values import BOOL, INT64, NotLowerable
 
 #: A start index: a known integer, or an i64 value of the program.
 Start = int | T
@@ -35,11 +36,25 @@ def c_strides(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(found))
 
 
+class _View:
+    """Define what a step does unless it says more: it cannot be stored through, and its strides are not known."""
+
+    __slots__ = ()
+
+    def store(self, t: T, new: T, put: Put) -> T:
+        """Return ``t`` after ``new`` was stored through the view."""
+        raise NotLowerable("a store into a read-only view: NumPy raises an exception")
+
+    def layout(self, strides: tuple[int, ...]) -> tuple[int, ...] | None:
+        """Return the strides of the view, given those of the array, or None if they are not known."""
+        return None
+
+
 # ------------------------------------------------------------------------------------------------- boxes
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class Box(_View):
     """A rectangular part of an array: for each axis a start, a count and a stride, and an order of the axes.
 
     ``axes`` has, for each dimension of the view, that of the array, or None (a new dimension, with more than one element only if it was
@@ -66,10 +81,11 @@ class Box:
 
     @property
     def skeleton(self) -> Any:
-        return tuple(s if isinstance(s, int) else None for s in self.starts), self.counts, self.strides, self.axes, self.shape, self.writable
+        """All but the starts that are known only at run time."""
+        return self.with_starts(itertools.repeat(None))
 
     def with_starts(self, left: Any) -> "Box":
-        return Box(tuple(next(left) if isinstance(s, T) else s for s in self.starts), self.counts, self.strides, self.axes, self.shape, self.writable)
+        return replace(self, starts=tuple(next(left) if isinstance(s, T) else s for s in self.starts))
 
     def _spans(self) -> tuple[list[Start], list[int], list[int]]:
         """Return the first elements, extents and positive steps, for either direction."""
@@ -116,7 +132,8 @@ class Box:
             whole = tuple(extents) == t.shape
             old = t if whole else slicing.dynamic_slice(t, at, extents)
             wide = slicing.spread(new, [s - 1 for s in steps])
-            new = builder.select(_marks(extents, steps), wide, old)
+            stored = slicing.spread(builder.full(True, BOOL, self.counts), [s - 1 for s in steps])
+            new = builder.select(stored, wide, old)
         return put(t, new, at)
 
     def host(self, array: np.ndarray[Any, Any], left: Any) -> np.ndarray[Any, Any]:
@@ -126,15 +143,13 @@ class Box:
         return found
 
     def _view(self, array: np.ndarray[Any, Any], left: Any) -> np.ndarray[Any, Any]:
+        starts: Any = self.with_starts(left).starts
         if 0 in self.shape:
-            for _ in filter(lambda start: isinstance(start, T), self.starts):
-                next(left)
             return array[None][:0].reshape(self.shape)  # an array without elements can be viewed in any shape
         items: list[Any] = []
-        for start, count, stride in zip(self.starts, self.counts, self.strides, strict=True):
-            first = next(left) if isinstance(start, T) else start
-            last = first + count * stride
-            items.append(slice(first, last if last >= 0 else None, stride) if count else slice(0, 0))
+        for start, count, stride in zip(starts, self.counts, self.strides, strict=True):
+            stop = start + count * stride
+            items.append(slice(start, stop if stop >= 0 else None, stride) if count else slice(0, 0))
         found = array[(*items, ...)]
         if found.shape != tuple(self.counts):  # it belongs to a path that was not taken: nothing uses it
             return np.empty(self.shape, array.dtype)
@@ -163,32 +178,15 @@ def as_start(start: Start) -> T:
     return builder.constant(start, INT64) if isinstance(start, int) else start
 
 
-def _marks(extents: Sequence[int], steps: Sequence[int]) -> T:
-    """Emit a mask, over these extents, of the elements at multiples of ``steps``."""
-    found: T | None = None
-    for axis, step in enumerate(steps):
-        if step > 1:
-            at = builder.iota(INT64, extents, axis)
-            here = builder.compare("EQ", builder.rem(at, builder.like(step, at)), builder.like(0, at))
-            found = here if found is None else builder.and_(found, here)
-    assert found is not None
-    return found
-
-
 # ------------------------------------------------------------------------------------------------- other steps
 
 
 @dataclass(frozen=True, slots=True)
-class Reshaped:
-    """A reshape of the same memory; ``before`` is the old shape."""
+class Reshaped(_View):
+    """A reshape of the same memory."""
 
-    before: tuple[int, ...]
     shape: tuple[int, ...]
     strides: tuple[int, ...]
-
-    @property
-    def skeleton(self) -> Any:
-        return self
 
     def load(self, t: T) -> T:
         return builder.reshape(t, self.shape)
@@ -204,14 +202,10 @@ class Reshaped:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Part(_View):
     """The real or the imaginary parts of complex numbers."""
 
     name: str
-
-    @property
-    def skeleton(self) -> Any:
-        return self
 
     def load(self, t: T) -> T:
         return builder.real(t) if self.name == "real" else builder.imag(t)
@@ -223,47 +217,30 @@ class Part:
         found: np.ndarray[Any, Any] = getattr(array, self.name)
         return found
 
-    def layout(self, strides: tuple[int, ...]) -> tuple[int, ...] | None:
-        return None
-
 
 @dataclass(frozen=True, slots=True)
-class Diagonal:
+class Diagonal(_View):
     """``np.diagonal``: a read-only view."""
 
     shape: tuple[int, ...]
     offset: int = 0
-
-    @property
-    def skeleton(self) -> Any:
-        return self
 
     def load(self, t: T) -> T:
         at = builder.iota(INT64, self.shape, 0)
         rows, columns = (at if n == 0 else builder.add(at, builder.like(n, at)) for n in (max(-self.offset, 0), max(self.offset, 0)))
         return slicing.gather(t, (0, 1), [rows, columns]) if self.shape[0] else builder.zeros(t.dtype, self.shape)
 
-    def store(self, t: T, new: T, put: Put) -> T:
-        raise NotLowerable("a store into a diagonal: NumPy raises an exception")
-
     def host(self, array: np.ndarray[Any, Any], left: Any) -> np.ndarray[Any, Any]:
         return np.diagonal(array, self.offset)
 
-    def layout(self, strides: tuple[int, ...]) -> tuple[int, ...] | None:
-        return None
-
 
 @dataclass(frozen=True, slots=True)
-class Windows:
+class Windows(_View):
     """``sliding_window_view``: a read-only view, because its elements overlap."""
 
     shape: tuple[int, ...]
     sizes: tuple[int, ...]
     axes: tuple[int, ...]
-
-    @property
-    def skeleton(self) -> Any:
-        return self
 
     def load(self, t: T) -> T:
         for size, axis in zip(self.sizes, self.axes, strict=True):
@@ -273,14 +250,8 @@ class Windows:
             t = builder.transpose(slicing.gather(t, (axis,), [at]), (*order[:axis], 0, *order[axis:], 1))
         return t
 
-    def store(self, t: T, new: T, put: Put) -> T:
-        raise NotLowerable("a store into sliding windows: NumPy raises an exception")
-
     def host(self, array: np.ndarray[Any, Any], left: Any) -> np.ndarray[Any, Any]:
         return np.lib.stride_tricks.sliding_window_view(array, self.sizes, self.axes)
-
-    def layout(self, strides: tuple[int, ...]) -> tuple[int, ...] | None:
-        return None
 
 
 Step = Box | Reshaped | Part | Diagonal | Windows

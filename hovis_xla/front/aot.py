@@ -71,7 +71,7 @@ class Compiled:
 
     def as_text(self) -> str:
         """The optimized HLO."""
-        return self.executable.as_text()
+        return self.executable.program.as_text()
 
     @property
     def loops(self) -> Loops:
@@ -80,11 +80,11 @@ class Compiled:
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's own estimate: flops, bytes accessed …"""
-        return self.executable.cost_analysis()
+        return self.executable.program.cost_analysis()
 
     def memory_analysis(self) -> Any:
         """Sizes of code, arguments, results and temporaries."""
-        return self.executable.memory_analysis()
+        return self.executable.program.memory_analysis()
 
     def serialize(self) -> bytes:
         """The executable as bytes for :func:`load`; for the same jaxlib on the same kind of CPU.
@@ -126,7 +126,7 @@ class Loaded:
 
     def as_text(self) -> str:
         """The optimized HLO."""
-        return self.executable.as_text()
+        return self.executable.program.as_text()
 
     def __repr__(self) -> str:
         return f"<hovis_xla executable {self.__name__}({', '.join(self._names)})>"

@@ -5,8 +5,7 @@ A kernel of many thousands of lines also takes LLVM more than its share of time.
 
 from typing import Any, Final
 
-from hovis_xla.hlo.module import Module
-from hovis_xla.jaxlib.adapter import ir
+from hovis_xla.hlo.module import Module, is_tensor, operations, operations_in, outermost_loop
 
 #: Maximal length of a chain; in a loop it may be longer, because a split keeps the loop from being native code.
 DEEPEST: Final = 300
@@ -18,40 +17,15 @@ def split_chains(module: Module) -> None:
 
     The value at which a chain is split becomes an array of its own, which the next kernel reads.
     """
-    for block in _long_blocks(module):
-        most = DEEPEST_IN_LOOPS if _is_in_loop(block) else DEEPEST
+    blocks = [block for op in operations_in(module.ir) for region in op.regions for block in region.blocks if len(block.operations) >= DEEPEST]
+    for block in blocks:
+        most = DEEPEST if outermost_loop(block.owner.operation) is None else DEEPEST_IN_LOOPS
         depth: dict[Any, int] = {}
-        for op in list(block.operations):
+        for op in operations(block):
             below = 1 + max((depth.get(value, 0) for value in op.operands), default=0)
             if below >= most:
-                for result in op.results:
-                    if isinstance(result.type, ir.RankedTensorType):
-                        _cut(module, op, result)
+                with op.location:
+                    for result in filter(is_tensor, op.results):
+                        module.materialize(result)
                 below = 0
             depth.update((result, below) for result in op.results)
-
-
-def _long_blocks(module: Module) -> list[Any]:
-    found: list[Any] = []
-
-    def look(op: Any) -> Any:
-        found.extend(block for region in op.operation.regions for block in region.blocks if len(block.operations) >= DEEPEST)
-        return ir.WalkResult.ADVANCE
-
-    module.ir.operation.walk(look)
-    return found
-
-
-def _is_in_loop(block: Any) -> bool:
-    op = block.owner.operation
-    while op is not None and op.name not in ("stablehlo.while", "func.func"):
-        op = op.parent
-    return op is not None and bool(op.name == "stablehlo.while")
-
-
-def _cut(module: Module, op: Any, value: Any) -> None:
-    readers = [(use.owner, use.operand_number) for use in value.uses]
-    with op.location, ir.InsertionPoint.after(op):
-        (same,) = module.barrier(value)
-    for reader, number in readers:
-        reader.operands[number] = same

@@ -13,10 +13,9 @@ import math
 from typing import Any, Final, NamedTuple
 
 from hovis_xla.emit.builder import shape_of
-from hovis_xla.hlo.iteration_dependence import element_of
-from hovis_xla.hlo.module import Module, operations_in
+from hovis_xla.hlo.module import Module, element_of, operations_in, outermost_loop
 from hovis_xla.jaxlib import compilation
-from hovis_xla.jaxlib.adapter import context, ir
+from hovis_xla.jaxlib.adapter import ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 
 #: A product of more pairs of numbers is left to the library, whose kernels use all cores and are adapted to the caches.
@@ -78,7 +77,7 @@ class _Product(NamedTuple):
         """Is it worth transposing operands? Outside of loops, a product as it stands is done by another library, which is slower for large
         matrices.
         """
-        return _outermost(self.op) is not None or (self.element == "f64" and min(self.sizes[0], self.sizes[2]) >= MANY)
+        return outermost_loop(self.op) is not None or (self.element == "f64" and min(self.sizes[0], self.sizes[2]) >= MANY)
 
     def turned(self, tiles: bool) -> tuple[bool, bool]:
         """Which of the two operands have to be transposed? The library takes the second one either way."""
@@ -103,16 +102,14 @@ def assign_dot_layouts(module: Module, native: bool) -> bool:
 
     native  loops move few bytes in an iteration, and may become native code
     """
-    with context(), ir.Location.unknown(context()):
-        found = [_product(op) for op in operations_in(module.ir, "stablehlo.dot_general")]
-        products = [p for p in found if p is not None and p.is_tiled]
-        tiles = native and any(_is_in_native_loop(p.op) for p in products) and all(map(_may_be_own, found))
-        tiles = tiles and not operations_in(module.ir, *_SHARED) and compilation.has_tiles()
-        writer = _Writer(module, tiles)
-        for product in products:
-            if product.is_worth_it:
-                writer.write(min(product, product.exchanged(), key=lambda way: way.moved(tiles)))
-        return tiles
+    found = [_product(op) for op in operations_in(module.ir, "stablehlo.dot_general")]
+    products = [p for p in found if p is not None and p.is_tiled]
+    tiles = native and any(_is_in_native_loop(p.op) for p in products) and all(map(_may_be_own, found))
+    tiles = tiles and not operations_in(module.ir, *_SHARED) and compilation.has_tiles()
+    for product in products:
+        if product.is_worth_it:
+            _write(module, min(product, product.exchanged(), key=lambda way: way.moved(tiles)), tiles)
+    return tiles
 
 
 def _product(op: Any) -> _Product | None:
@@ -137,64 +134,51 @@ def _may_be_own(product: _Product | None) -> bool:
     return is_number and math.prod(product.sizes) <= MOST
 
 
-def _outermost(op: Any) -> Any:
-    """Return the outermost loop around an operation, or None."""
-    found = None
-    while op is not None:
-        found = op if op.name == "stablehlo.while" else found
-        op = op.parent
-    return found
-
-
 def _is_in_native_loop(op: Any) -> bool:
     """Is an operation in a loop that could be native code, apart from its products?"""
-    loop = _outermost(op)
+    loop = outermost_loop(op)
     return loop is not None and not operations_in(loop, *_WALKED)
 
 
-class _Writer:
-    """Rewrites products; barriers keep XLA from undoing that."""
+def _write(module: Module, product: _Product, tiles: bool) -> None:
+    """Rewrite a product, unless it already has this form; barriers keep XLA from undoing that."""
+    turned = product.turned(tiles)
+    missing = -product.sizes[2] % WIDTH if tiles and product.sizes[0] >= WIDTH else 0
+    if not (any(turned) or product.back or missing):
+        return
+    op, batch = product.op, product.batch
+    with op.location, ir.InsertionPoint(op):
+        x, y = (module.barrier(_transposed(one, batch))[0] if turn else one for one, turn in zip(product.operands, turned, strict=True))
+        first, second = (1 - at if turn else at for at, turn in zip(product.along, turned, strict=True))
+        found = _dot(x, first, module.barrier(_widened(y, missing))[0] if missing else y, second, batch)
+        if missing or product.back:
+            found = module.barrier(found)[0]
+        if missing:
+            shape = [*shape_of(found)[:-1], product.sizes[2]]
+            found = hlo.slice(found, [0] * len(shape), shape, [1] * len(shape))
+        if product.back:
+            found = _transposed(found, batch)
+    op.results[0].replace_all_uses_with(found)
+    op.erase()
 
-    def __init__(self, module: Module, tiles: bool) -> None:
-        self.module = module
-        self.tiles = tiles
 
-    def write(self, product: _Product) -> None:
-        """Rewrite a product, unless it already has this form."""
-        turned = product.turned(self.tiles)
-        missing = -product.sizes[2] % WIDTH if self.tiles and product.sizes[0] >= WIDTH else 0
-        if not (any(turned) or product.back or missing):
-            return
-        op, batch = product.op, product.batch
-        with op.location, ir.InsertionPoint(op):
-            x, y = (self.module.barrier(_transposed(one, batch))[0] if turn else one for one, turn in zip(product.operands, turned, strict=True))
-            first, second = (1 - at if turn else at for at, turn in zip(product.along, turned, strict=True))
-            found = self._product(x, first, self._widened(y, missing) if missing else y, second, batch)
-            if missing or product.back:
-                found = self.module.barrier(found)[0]
-            if missing:
-                shape = [*shape_of(found)[:-1], product.sizes[2]]
-                found = hlo.slice(found, [0] * len(shape), shape, [1] * len(shape))
-            if product.back:
-                found = _transposed(found, batch)
-        op.results[0].replace_all_uses_with(found)
-        op.erase()
+def _dot(x: Any, first: int, y: Any, second: int, batch: int) -> Any:
+    """Emit the product of x and y, of which the dimensions ``first`` and ``second`` are contracted."""
+    front = list(range(batch))
+    numbers = hlo.DotDimensionNumbers.get(
+        lhs_batching_dimensions=front, rhs_batching_dimensions=front,
+        lhs_contracting_dimensions=[batch + first], rhs_contracting_dimensions=[batch + second],
+    )  # fmt: skip
+    shape = [*shape_of(x)[:batch], shape_of(x)[batch + 1 - first], shape_of(y)[batch + 1 - second]]
+    return hlo.dot_general(ir.RankedTensorType.get(shape, element_of(x)), x, y, numbers)
 
-    def _product(self, x: Any, first: int, y: Any, second: int, batch: int) -> Any:
-        front = list(range(batch))
-        numbers = hlo.DotDimensionNumbers.get(
-            lhs_batching_dimensions=front, rhs_batching_dimensions=front,
-            lhs_contracting_dimensions=[batch + first], rhs_contracting_dimensions=[batch + second],
-        )  # fmt: skip
-        shape = [*shape_of(x)[:batch], shape_of(x)[batch + 1 - first], shape_of(y)[batch + 1 - second]]
-        return hlo.dot_general(ir.RankedTensorType.get(shape, element_of(x)), x, y, numbers)
 
-    def _widened(self, x: Any, missing: int) -> Any:
-        """Return x with columns of zeros added."""
-        element = element_of(x)
-        zero = hlo.constant(ir.DenseElementsAttr.get_splat(ir.RankedTensorType.get([], element), ir.FloatAttr.get(element, 0.0)))
-        none = [0] * len(shape_of(x))
-        return self.module.barrier(hlo.pad(x, zero, none, [*none[1:], missing], none))[0]
+def _widened(x: Any, missing: int) -> Any:
+    """Return x with columns of zeros added."""
+    element = element_of(x)
+    zero = hlo.constant(ir.DenseElementsAttr.get_splat(ir.RankedTensorType.get([], element), ir.FloatAttr.get(element, 0.0)))
+    none = [0] * len(shape_of(x))
+    return hlo.pad(x, zero, none, [*none[1:], missing], none)
 
 
 def _transposed(x: Any, batch: int) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from hovis_xla.emit.affine import form
 from hovis_xla.emit.block_slots import block_of
 from hovis_xla.emit.builder import shape_of
-from hovis_xla.hlo.module import Module, is_pure, last_of, made_by, operations
+from hovis_xla.hlo.module import Module, body_of, element_of, is_pure, is_tensor, last_of, made_by, operations, size_of
 from hovis_xla.jaxlib.adapter import attributes_of, ir
 
 _NAMES: Final = (
@@ -66,7 +66,7 @@ class Index(NamedTuple):
 
 def counter_of(loop: Any) -> Counter | None:
     """Return the Counter of a loop; None if its condition is anything but a test of a counter."""
-    test, body = loop.regions[0].blocks[0], loop.regions[1].blocks[0]
+    test, body = loop.regions[0].blocks[0], body_of(loop)
     made = made_by(last_of(test).operands[0])
     if made is None or made.name != "stablehlo.compare" or made.operands[0] not in list(test.arguments):
         return None
@@ -97,16 +97,12 @@ def number_of(value: Any) -> int | None:
     return None if atoms else number
 
 
-def element_of(value: Any) -> Any:
-    return ir.RankedTensorType(value.type).element_type
-
-
 def is_single(value: Any) -> bool:
-    return isinstance(value.type, ir.RankedTensorType) and all(d == 1 for d in shape_of(value))
+    return size_of(value) == 1
 
 
 def _is_int64(value: Any) -> bool:
-    return isinstance(value.type, ir.RankedTensorType) and str(element_of(value)) == "i64"
+    return is_tensor(value) and str(element_of(value)) == "i64"
 
 
 def _without_sign(value: Any) -> Any:
@@ -126,7 +122,7 @@ class Round:
     def __init__(self, module: Module, loop: Any, count: Counter) -> None:
         self.module = module
         self.loop = loop
-        self.body = loop.regions[1].blocks[0]
+        self.body = body_of(loop)
         self.count = count
         self.ends = list(last_of(self.body).operands)
         self.keys: dict[Any, int] = {}
@@ -136,7 +132,7 @@ class Round:
         self.updates: dict[int, list[Any] | None] = {}  # the stores of an iteration into each of them, in order; None: unknown
         self.places: dict[int, list[Index | None]] = {}
         for number, argument in enumerate(self.body.arguments):
-            if isinstance(argument.type, ir.RankedTensorType) and not is_single(argument):
+            if is_tensor(argument) and not is_single(argument):
                 self.updates[number] = self._stores_into(number, argument)
 
     def is_plain(self) -> bool:

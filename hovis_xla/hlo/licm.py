@@ -8,8 +8,8 @@ If there are many cheap invariants, they therefore stay in the loop: the costly 
 from typing import Any, Final
 
 from hovis_xla.emit.block_slots import block_of
-from hovis_xla.hlo.module import Module, is_pure, kind_of, operations
-from hovis_xla.jaxlib.adapter import ir
+from hovis_xla.hlo.module import Module, body_of, is_pure, kind_of, operations, size_of
+from hovis_xla.jaxlib.adapter import attributes_of
 
 #: If XLA would hoist more than this many cheap operations out of a loop, they are better left in it.
 MANY: Final = 8
@@ -40,7 +40,7 @@ def hoist_invariants(module: Module) -> bool:
 def _invariant(loop: Any) -> list[Any]:
     """Return the loop-invariant operations of the body, in order."""
     found: list[Any] = []
-    body = loop.regions[1].blocks[0]
+    body = body_of(loop)
     alike: set[Any] = set()
     for op in operations(body):
         if is_pure(op) and all(v in alike or block_of(v) != body for v in op.operands):
@@ -56,7 +56,7 @@ def costs_little(op: Any) -> bool:
 
 def _is_wide(op: Any) -> bool:
     """Does an operation have a result of more than one element?"""
-    return any(isinstance(r.type, ir.RankedTensorType) and any(d != 1 for d in r.type.shape) for r in op.results)
+    return any(size_of(result) != 1 for result in op.results)
 
 
 def _take_out(loop: Any) -> None:
@@ -71,7 +71,7 @@ def _take_out(loop: Any) -> None:
     for op in ops:
         if not any(r in needed for r in op.results):
             continue
-        key = op.name, tuple(op.operands), tuple((name, str(op.attributes[name])) for name in op.attributes), tuple(str(r.type) for r in op.results)
+        key = op.name, tuple(op.operands), tuple(attributes_of(op).items()), tuple(r.type for r in op.results)
         same = done.get(key)
         if same is None:
             op.move_before(loop)

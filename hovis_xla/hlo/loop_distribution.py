@@ -7,16 +7,16 @@ each index, and only the recurrence is left in the loop.  If nothing but stores 
 This pass runs on the finished module, on loops that count from a known number to a known one (``iteration_dependence``).
 """
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from typing import Any, Final, NamedTuple
 
 from hovis_xla.emit import builder
 from hovis_xla.emit.block_slots import block_of
 from hovis_xla.emit.builder import shape_of
 from hovis_xla.emit.values import INT64
-from hovis_xla.hlo.iteration_dependence import At, Index, Round, counter_of, element_of, is_single, number_of
-from hovis_xla.hlo.module import Module, is_pure, last_of, made_by
-from hovis_xla.jaxlib.adapter import context, ir
+from hovis_xla.hlo.iteration_dependence import At, Index, Round, counter_of, is_single, number_of
+from hovis_xla.hlo.module import Module, element_of, last_of, made_by, size_of
+from hovis_xla.jaxlib.adapter import ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 
 #: Loops of fewer iterations than this are left as they are, and vectors longer than this are not made.
@@ -26,24 +26,22 @@ LONGEST: Final = 4096
 
 def distribute_loops(module: Module) -> None:
     """Distribute loops: compute in front of them, as vectors, the values of an iteration that depend on no other iteration."""
-    with context(), ir.Location.unknown(context()):
-        for loop in module.loops:
-            count = counter_of(loop)
-            if count is None:
-                continue
-            if not count.rounds:
-                _leave_out(loop)
-            elif count.most - count.least + abs(count.step) >= FEW:
-                found = Round(module, loop, count)
-                if found.is_plain():
-                    _Distribution(found).write()
-        module.loops_changed()
+    for loop in module.loops:
+        count = counter_of(loop)
+        if count is None:
+            continue
+        if not count.rounds:
+            _replace(loop, loop.operands)
+        elif count.most - count.least + abs(count.step) >= FEW:
+            found = Round(module, loop, count)
+            if found.is_plain():
+                _Distribution(found).write()
 
 
-def _leave_out(loop: Any) -> None:
-    """Remove a loop that has no iterations."""
-    for result, operand in zip(loop.results, loop.operands, strict=True):
-        result.replace_all_uses_with(operand)
+def _replace(loop: Any, values: Iterable[Any]) -> None:
+    """Replace the results of a loop by these values, and remove the loop."""
+    for result, value in zip(loop.results, list(values), strict=True):
+        result.replace_all_uses_with(value)
     loop.erase()
 
 
@@ -58,13 +56,10 @@ class Window(NamedTuple):
 
 
 class Store(NamedTuple):
-    """A row that a loop stores: the number of the array, the index, the dimension that the row is along, the offset of its first element, and
-    its value.
-    """
+    """A row that a loop stores: the number of the array, the index, the offset of its first element, and its value."""
 
     number: int
     place: Index
-    along: int
     least: int
     value: At
 
@@ -90,15 +85,15 @@ class _Distribution:
             rows += [self._stored_row(store) for store in stores]
             rows = self.of.module.barrier(*rows) if stores else [self.of.module.barrier(row)[0] for row in rows]
         for key, window in windows.items():
-            self._window(window, self._part(key, window) if key not in made else self._part_of(rows.pop(0), window))
+            self._window(window, self._part(key, window) if key not in made else self._part_of_row(rows.pop(0), window))
         for row, store in zip(rows, stores, strict=True):
             self._store(row, store)
         self._take_out()
-        self._clean()
+        self.of.module.erase_unused(self.of.body)
         if stores:
             self._drop()
 
-    def _asked(self, stored: Container[int]) -> "dict[int, Window]":
+    def _asked(self, stored: Container[int]) -> dict[int, Window]:
         """Collect the values that the rest of an iteration uses, grouped by expression; stores into the arrays in ``stored``, which get whole
         rows, are not counted.
         """
@@ -116,7 +111,7 @@ class _Distribution:
         """Does an operation stay in the loop?"""
         return not len(made.results) or any(self.of.at(r) is None for r in made.results)
 
-    def _is_worth_it(self, key: int, window: "Window") -> bool:
+    def _is_worth_it(self, key: int, window: Window) -> bool:
         fits = window.wide <= 2 * len(set(window.values.values())) and (self._is_there(key) or self._length(window.wide) <= LONGEST)
         return fits and (window.wide > 1 or self.of.nodes[key][0] == "op")
 
@@ -129,24 +124,21 @@ class _Distribution:
         stored = [k for k, updates in self.of.updates.items() if updates != []]
         return kind == "row" and all(self.of.loop.operands[k] != rest[0] for k in stored)
 
-    def _part(self, key: int, window: "Window") -> Any:
+    def _part(self, key: int, window: Window) -> Any:
         """Emit the read of a window from an array that the loop does not change."""
         _, array, along, others = self.of.nodes[key]
         with ir.InsertionPoint(self.of.loop):
             starts = [self._sum(p) for p in others]
         with ir.InsertionPoint.at_block_begin(self.of.body):
             at = hlo.add(self.of.body.arguments[self.count.place], _int64(window.least))
-            starts.insert(along, hlo.convert(ir.RankedTensorType.get((), ir.IntegerType.get_unsigned(64)), at))
-            sizes = [1] * len(starts)
-            sizes[along] = window.wide
-            return _reshaped(hlo.dynamic_slice(array, starts, sizes), (window.wide,))
+            return _part_of(array, starts, along, _unsigned(at), window.wide)
 
-    def _part_of(self, row: Any, window: "Window") -> Any:
+    def _part_of_row(self, row: Any, window: Window) -> Any:
         with ir.InsertionPoint.at_block_begin(self.of.body):
             at = hlo.subtract(self.of.body.arguments[self.count.place], _int64(self.count.least))
             return hlo.dynamic_slice(row, [at], [window.wide])
 
-    def _window(self, window: "Window", part: Any) -> None:
+    def _window(self, window: Window, part: Any) -> None:
         """Have the rest of an iteration read the values of a window from ``part``, which holds all of them."""
         with ir.InsertionPoint.after(part.owner.operation):
             for value, ahead in window.values.items():
@@ -159,7 +151,7 @@ class _Distribution:
             if self._is_left(use.owner.operation):
                 use.owner.operation.operands[use.operand_number] = new
 
-    def _whole_rows(self, replaced: set[Any]) -> "list[Store]":
+    def _whole_rows(self, replaced: set[Any]) -> list[Store]:
         """Find the arrays into which an iteration stores only values that depend on no other iteration, each element once, and from which
         nothing reads the stored elements.
         """
@@ -171,7 +163,7 @@ class _Distribution:
             found = {number: store for number, store in found.items() if number not in read}
         return list(found.values())
 
-    def _whole_row(self, number: int, updates: list[Any]) -> "Store | None":
+    def _whole_row(self, number: int, updates: list[Any]) -> Store | None:
         places = self.of.stored_at(number) or []
         values = [self.of.at(made.operands[1]) for made in updates]
         place, value = places[0], values[0]
@@ -192,7 +184,7 @@ class _Distribution:
         whole = sorted(aheads) == list(range(min(aheads), min(aheads) + abs(self.count.step)))
         if not whole or self._length(len(aheads)) > LONGEST:
             return None
-        return Store(number, place, along, min(aheads), At(value.key, None if value.ahead is None else value.ahead - aheads[0] + min(aheads)))
+        return Store(number, place, min(aheads), At(value.key, None if value.ahead is None else value.ahead - aheads[0] + min(aheads)))
 
     def _read_again(self, numbers: set[int], replaced: set[Any]) -> set[int]:
         """Return which of these arrays the rest of an iteration would still read, without the stores into them."""
@@ -211,21 +203,20 @@ class _Distribution:
                 todo += [x for x in made.operands if not (x in replaced and self._is_left(made))]
         return found
 
-    def _stored_row(self, store: "Store") -> Any:
+    def _stored_row(self, store: Store) -> Any:
         length = self._length(abs(self.count.step))
         if store.value.ahead is None:
-            return self._wide(self._one(store.value.key), length)
+            return _wide(self._one(store.value.key), (length,))
         return self._row(store.value.key, self.count.least + store.value.ahead, length)
 
-    def _store(self, row: Any, store: "Store") -> None:
+    def _store(self, row: Any, store: Store) -> None:
         """Store a row in front of the loop, if the loop is entered, and remove the stores from the loop."""
-        loop, along = self.of.loop, store.along
+        loop, along = self.of.loop, store.place.along
         array = loop.operands[store.number]
-        shape = [1] * len(store.place.parts)
-        shape[along] = shape_of(row)[0]
+        shape = [size_of(row) if k == along else 1 for k in range(len(store.place.parts))]
         with ir.InsertionPoint(loop):
-            starts = [self._sum(p) for p in store.place.parts]
-            starts[along] = self._sum((frozenset(), self.count.least + store.least))
+            first = _unsigned(_int64(self.count.least + store.least))
+            starts = [first if k == along else self._sum(part) for k, part in enumerate(store.place.parts)]
             row = _reshaped(row, tuple(shape))
             begun = self._is_begun()
             if begun is not None:
@@ -247,50 +238,37 @@ class _Distribution:
         with ir.InsertionPoint(loop):
             begun, end = self._is_begun(), _int64(self.count.last + self.count.step)
             end = end if begun is None else hlo.select(begun, end, loop.operands[place])
-        for k, (result, operand) in enumerate(zip(loop.results, loop.operands, strict=True)):
-            result.replace_all_uses_with(end if k == place else operand)
-        loop.erase()
+        _replace(loop, [end if k == place else operand for k, operand in enumerate(loop.operands)])
 
     # --------------------------------------------------------------------------------------------- rows
 
-    def _row(self, key: int, first: int, length: int) -> Any:
-        """Return the vector of the values of a node at the places first, first + 1 and so on."""
+    def _row(self, key: int, first: int, length: int | None) -> Any:
+        """Return the vector of the values of a node at the places first, first + 1 and so on; without a length, the number that it is at any."""
         if (key, first, length) not in self.made:
             self.made[key, first, length] = self._make_row(self.of.nodes[key], first, length)
         return self.made[key, first, length]
 
-    def _make_row(self, node: tuple[Any, ...], first: int, length: int) -> Any:
-        kind, *rest = node
-        if kind == "place":
-            return hlo.add(hlo.iota(ir.RankedTensorType.get((length,), _int64(0).type.element_type), 0), self._wide(_int64(first), length))
-        if kind == "row":
-            array, along, others = rest
-            starts = [self._sum(p) for p in others]
-            starts.insert(along, self._sum((frozenset(), first)))
-            sizes = [1] * len(starts)
-            sizes[along] = length
-            return _reshaped(hlo.dynamic_slice(array, starts, sizes), (length,))
-        name, attributes, element, of = rest
-        operands = [self._wide(self._one(k), length) if ahead is None else self._row(k, first + ahead, length) for k, ahead in of]
-        return _operation(name, attributes, element, (length,), operands)
-
     def _one(self, key: int) -> Any:
         """Return the value of a node that is the same in all iterations."""
-        if key not in self.made:
-            self.made[key] = self._make_one(self.of.nodes[key])
-        return self.made[key]
+        return self._row(key, 0, None)
 
-    def _make_one(self, node: tuple[Any, ...]) -> Any:
-        kind, *rest = node
-        if kind == "outside":
-            return _reshaped(rest[0], ())
-        if kind == "constant":
-            return _reshaped(hlo.constant(rest[0]), ())
-        if kind == "element":
-            array, parts = rest
-            return _reshaped(hlo.dynamic_slice(array, [self._sum(p) for p in parts], [1] * len(parts)), ())
-        name, attributes, element, of = rest
-        return _operation(name, attributes, element, (), [self._one(k) for k, _ in of])
+    def _make_row(self, node: tuple[Any, ...], first: int, length: int | None) -> Any:
+        shape = () if length is None else (length,)
+        match node:
+            case ("outside", value):
+                return _reshaped(value, ())
+            case ("constant", value):
+                return _reshaped(hlo.constant(value), ())
+            case ("element", array, parts):
+                return _reshaped(hlo.dynamic_slice(array, [self._sum(p) for p in parts], [1] * len(parts)), ())
+            case ("place",):
+                return hlo.add(hlo.iota(ir.RankedTensorType.get(shape, _int64(0).type.element_type), 0), _wide(_int64(first), shape))
+            case ("row", array, along, others):
+                return _part_of(array, [self._sum(p) for p in others], along, _unsigned(_int64(first)), *shape)
+            case ("op", name, attributes, element, of):
+                operands = [_wide(self._one(k), shape) if ahead is None else self._row(k, first + ahead, length) for k, ahead in of]
+                return ir.Operation.create(name, [ir.RankedTensorType.get(shape, element)], operands, dict(attributes)).results[0]
+        raise AssertionError(node)
 
     def _sum(self, part: tuple[frozenset[tuple[int, int]], int]) -> Any:
         """Emit the index in one dimension, as an unsigned integer."""
@@ -299,11 +277,7 @@ class _Distribution:
         for key, times in sorted(keys):
             atom = self._one(key)
             found = hlo.add(found, atom if times == 1 else hlo.multiply(atom, _int64(times)))
-        return hlo.convert(ir.RankedTensorType.get((), ir.IntegerType.get_unsigned(64)), found)
-
-    @staticmethod
-    def _wide(one: Any, length: int) -> Any:
-        return hlo.broadcast_in_dim(ir.RankedTensorType.get((length,), element_of(one)), one, [])
+        return _unsigned(found)
 
     def _take_out(self) -> None:
         """Compute loop-invariant operands in front of the loop, each only once."""
@@ -315,13 +289,6 @@ class _Distribution:
                 if at is not None and at.ahead is None and self.of.nodes[at.key][0] in ("op", "element"):
                     with ir.InsertionPoint(self.of.loop):
                         op.operation.operands[number] = _reshaped(self._one(at.key), shape_of(value))
-
-    def _clean(self) -> None:
-        """Remove unused operations from the loop body."""
-        for op in reversed(list(self.of.body.operations)):
-            made = op.operation
-            if (is_pure(made) or self.of.module.is_barrier(made)) and not any(list(r.uses) for r in made.results):
-                made.erase()
 
 
 # ------------------------------------------------------------------------------------------------- minima and maxima
@@ -381,8 +348,18 @@ def _extreme_of(like: Extreme, a: Any, b: Any) -> Any:
     return hlo.select(hlo.compare(a, b, hlo.ComparisonDirectionAttr.get(like.how), compare_type=like.kind), a, b)
 
 
-def _operation(name: str, attributes: Any, element: Any, shape: tuple[int, ...], operands: list[Any]) -> Any:
-    return ir.Operation.create(name, [ir.RankedTensorType.get(shape, element)], operands, dict(attributes)).results[0]
+def _part_of(array: Any, starts: list[Any], along: int, first: Any, length: int) -> Any:
+    """Emit the read of a vector along one dimension of an array; ``starts`` are the indices in the other dimensions."""
+    starts, sizes = [*starts[:along], first, *starts[along:]], [length if k == along else 1 for k in range(len(starts) + 1)]
+    return _reshaped(hlo.dynamic_slice(array, starts, sizes), (length,))
+
+
+def _wide(one: Any, shape: tuple[int, ...]) -> Any:
+    return hlo.broadcast_in_dim(ir.RankedTensorType.get(shape, element_of(one)), one, []) if shape else one
+
+
+def _unsigned(number: Any) -> Any:
+    return hlo.convert(ir.RankedTensorType.get((), ir.IntegerType.get_unsigned(64)), number)
 
 
 def _reshaped(value: Any, shape: tuple[int, ...]) -> Any:

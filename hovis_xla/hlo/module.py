@@ -1,11 +1,10 @@
 """A module of StableHLO as its passes see it: its loops, its barriers, its operations by kind, and which of them are pure."""
 
-from collections.abc import Iterator, Sequence
+import math
 from typing import Any
 
 from hovis_xla.emit import custom_calls
-from hovis_xla.emit.builder import T, shape_of
-from hovis_xla.emit.values import INT64
+from hovis_xla.emit.builder import shape_of
 from hovis_xla.jaxlib.adapter import ir
 
 #: Operations that do more than compute their results.
@@ -13,37 +12,39 @@ _IMPURE = frozenset({"custom_call", "rng", "rng_bit_generator", "return", "infee
 
 
 class Module:
-    """A module, with what its passes look up in it, found once. A pass that adds or removes loops has to call ``loops_changed``."""
-
-    __slots__ = ("_loops", "barriers", "ir")
+    """A module, with its barriers."""
 
     def __init__(self, module: Any) -> None:
         self.ir = module
-        #: the names of the functions that implement barriers, by the types of their operands
-        self.barriers = {_types(f): _name(f) for f in module.body.operations if _is_identity(f)}
-        self._loops: list[Any] | None = None
+        self.barriers = _barriers(module)
 
     def __str__(self) -> str:
         return str(self.ir)
 
     @property
-    def loops(self) -> Sequence[Any]:
+    def loops(self) -> list[Any]:
         """All loops, inner ones first."""
-        if self._loops is None:
-            self._loops = list(_loops_in(self.ir.body))
-        return self._loops
-
-    def loops_changed(self) -> None:
-        """Forget the loops that were found, since they have changed."""
-        self._loops = None
+        return operations_in(self.ir, "stablehlo.while")
 
     def barrier(self, *values: Any) -> list[Any]:
         """Emit a barrier at the insertion point: return the same values, as results that XLA does not look behind."""
-        # the dtype is not used: types are taken from the values
-        return [made.ir for made in custom_calls.opaque_identity([T(v, INT64, shape_of(v)) for v in values], self.ir.body, self.barriers)]
+        return custom_calls.opaque_identity(values, self.ir.body, self.barriers)
 
     def is_barrier(self, op: Any) -> bool:
         return bool(op.name == "func.call" and ir.FlatSymbolRefAttr(op.attributes["callee"]).value in self.barriers.values())
+
+    def materialize(self, value: Any) -> Any:
+        """Put a value into memory before it is used: emit a barrier behind its definition, and return the result, which all users read."""
+        with ir.InsertionPoint.after(value.owner.operation):
+            (kept,) = self.barrier(value)
+        value.replace_all_uses_except(kept, kept.owner.operation)
+        return kept
+
+    def erase_unused(self, block: Any) -> None:
+        """Erase the barriers and pure operations of a block whose results nobody uses."""
+        for op in reversed(operations(block)):
+            if (is_pure(op) or self.is_barrier(op)) and not any(True for result in op.results for _ in result.uses):
+                op.erase()
 
 
 def kind_of(op: Any) -> str:
@@ -57,15 +58,24 @@ def operations(block: Any) -> list[Any]:
 
 
 def operations_in(root: Any, *names: str) -> list[Any]:
-    """Return the operations with these names within a module or another operation, at any depth."""
+    """Return the operations with these names (without names: all) in a module or another operation, at any depth, inner ones first."""
     found: list[Any] = []
 
     def look(op: Any) -> Any:
-        if op.operation.name in names:
+        if not names or op.operation.name in names:
             found.append(op.operation)
         return ir.WalkResult.ADVANCE
 
     root.operation.walk(look)
+    return found
+
+
+def outermost_loop(op: Any) -> Any:
+    """Return the outermost loop that is an operation or contains it; None if there is none."""
+    found = None
+    while op is not None:
+        found = op if op.name == "stablehlo.while" else found
+        op = op.parent
     return found
 
 
@@ -79,35 +89,35 @@ def made_by(value: Any) -> Any:
     return None if isinstance(value.owner, ir.Block) else value.owner.operation
 
 
+def body_of(loop: Any) -> Any:
+    """Return the block of an iteration."""
+    return loop.regions[1].blocks[0]
+
+
 def last_of(block: Any) -> Any:
     return block.operations[len(block.operations) - 1].operation
 
 
-def erase_unused(block: Any) -> None:
-    """Drop the pure operations of a block whose results nobody uses."""
-    for op in reversed(operations(block)):
-        if is_pure(op) and not any(True for result in op.results for _ in result.uses):
-            op.erase()
+def is_tensor(value: Any) -> bool:
+    return isinstance(value.type, ir.RankedTensorType)
 
 
-def _loops_in(block: Any) -> Iterator[Any]:
-    for op in block.operations:
-        for region in op.regions:
-            for inner in region.blocks:
-                yield from _loops_in(inner)
-        if op.operation.name == "stablehlo.while":
-            yield op.operation
+def size_of(value: Any) -> int:
+    """Return the number of elements of a value; 0 if it is no tensor."""
+    return math.prod(shape_of(value)) if is_tensor(value) else 0
 
 
-def _is_identity(function: Any) -> bool:
-    """Is function one of those that implement barriers?"""
-    block = function.regions[0].blocks[0]
-    return len(block.operations) == 1 and len(block.arguments) > 0 and list(block.operations[0].operands) == list(block.arguments)
+def element_of(value: Any) -> Any:
+    """Return the type of the elements of a tensor."""
+    return ir.RankedTensorType(value.type).element_type
 
 
-def _types(function: Any) -> str:
-    return ", ".join(str(a.type) for a in function.regions[0].blocks[0].arguments)
-
-
-def _name(function: Any) -> str:
-    return str(ir.StringAttr(function.attributes["sym_name"]).value)
+def _barriers(module: Any) -> dict[str, str]:
+    """Return the names of the functions that implement barriers, which return their arguments, by the types of these."""
+    found: dict[str, str] = {}
+    for function in module.body.operations:
+        block = function.regions[0].blocks[0]
+        values = list(block.arguments)
+        if values and len(block.operations) == 1 and list(block.operations[0].operands) == values:
+            found[", ".join(str(value.type) for value in values)] = str(ir.StringAttr(function.attributes["sym_name"]).value)
+    return found

@@ -51,7 +51,7 @@ def _wanted(op: Any) -> tuple[int, bool] | None:
 
 def _replace(op: Any, few: int, at_end: bool) -> None:
     body = op.regions[0].blocks[0]
-    operands = [tensor_of(x) for x in op.operands]
+    operands = [_tensor(x) for x in op.operands]
     size = operands[0].shape[0]
 
     def less(a: Sequence[T], b: Sequence[T]) -> T:
@@ -106,19 +106,18 @@ def _inlined(body: Any, values: Sequence[T]) -> T:
     """Emit the comparison of a sort for these values, numbers or vectors of numbers; return its result."""
     shape = values[0].shape
     known = {argument: value.ir for argument, value in zip(body.arguments, values, strict=True)}
-    for op in operations(body):
-        if op.name == "stablehlo.return":
-            return tensor_of(known[op.operands[0]])
+    *computing, end = operations(body)
+    for op in computing:
         if op.name == "stablehlo.constant":
-            known[op.results[0]] = builder.broadcast(tensor_of(op.clone().results[0]), shape).ir
+            known[op.results[0]] = builder.broadcast(_tensor(op.clone().results[0]), shape).ir
             continue
         types = [ir.RankedTensorType.get(shape, r.type.element_type) for r in op.results]
         made = ir.Operation.create(op.name, types, [known[x] for x in op.operands], attributes_of(op))
         known.update(zip(op.results, made.results, strict=True))
-    raise AssertionError
+    return _tensor(known[end.operands[0]])
 
 
-def tensor_of(value: Any) -> T:
+def _tensor(value: Any) -> T:
     """Return a value of a module as a T, with its dtype and shape."""
     kind = ir.RankedTensorType(value.type)
     return T(value, _dtypes()[str(kind.element_type)], tuple(kind.shape))

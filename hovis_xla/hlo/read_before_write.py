@@ -9,16 +9,15 @@ and put into memory.
 This pass runs on the finished module, on loops in which arrays are changed.
 """
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from hovis_xla.emit.block_slots import block_of
 from hovis_xla.emit.builder import shape_of
-from hovis_xla.emit.inplace_stores import CELLWISE, KEPT
-from hovis_xla.hlo.iteration_dependence import counter_of, element_of
-from hovis_xla.hlo.module import Module, is_pure, last_of, operations
-from hovis_xla.jaxlib.adapter import context, ir
+from hovis_xla.emit.inplace_stores import KEPT
+from hovis_xla.hlo.iteration_dependence import counter_of
+from hovis_xla.hlo.module import Module, body_of, element_of, is_pure, is_tensor, last_of, operations, operations_in, size_of
+from hovis_xla.jaxlib.adapter import ir
 
 #: Arrays of fewer elements are left alone: copying them is faster than waiting.
 LEAST: Final = 64
@@ -38,11 +37,11 @@ _LOOP: Final = "stablehlo.while"
 
 def order_reads_before_writes(module: Module) -> None:
     """Order reads of an array before stores into it, so that it is updated in place."""
-    with context(), ir.Location.unknown(context()):
-        joined = [value for loop in module.loops for value in _join(loop)]
-        for loop in module.loops:
-            if any(_is_large(a) for a in loop.regions[1].blocks[0].arguments):
-                _Body(module, loop.regions[1].blocks[0], joined).write()
+    loops = module.loops
+    joined = [value for loop in loops for value in _join(loop)]
+    for loop in loops:
+        if any(map(_is_large, body_of(loop).arguments)):
+            _Body(module, body_of(loop), joined).write()
 
 
 def _join(loop: Any) -> list[Any]:
@@ -73,12 +72,9 @@ class _Body:
         for op in operations(self.block):
             if op.name == _STORE and _is_large(op.operands[0]) and block_of(op.operands[0]) == self.block:
                 self._wait(op)
-        walked = any(map(_is_product, operations(self.block)))
         for array, end in zip(self.block.arguments, list(last_of(self.block).operands), strict=True):
             if _is_large(array) and end != array:
                 self._keep_mask(array, end)
-                if not walked:
-                    self._wait_anew(array, end)
 
     # --------------------------------------------------------------------------------------------- stores into parts
 
@@ -90,7 +86,7 @@ class _Body:
             return
         before = self._behind([store.results[0]])
         late = [value for value in made if value not in before]
-        if len(late) > MOST or not all(map(_is_tensor, late)) or (late and not self._move_up(late, store)):
+        if len(late) > MOST or not all(map(is_tensor, late)) or (late and not self._move_up(late, store)):
             return
         for use in array.uses:
             self._hide_the_end(self._at(use.owner.operation))
@@ -116,17 +112,12 @@ class _Body:
 
     def _keep(self, value: Any) -> Any:
         """Emit a barrier that puts a value into memory before it is used; return the value to use."""
-        if value.owner.operation.name in KEPT:
-            return value
-        with ir.InsertionPoint.after(value.owner.operation):
-            kept = self.module.barrier(value)[0]
-        value.replace_all_uses_except(kept, kept.owner.operation)
-        return kept
+        return value if value.owner.operation.name in KEPT else self.module.materialize(value)
 
     def _hide_the_end(self, loop: Any) -> None:
         """Hide the start of a loop's counter: XLA knows the final count before the loop is done, and would not wait for the loop."""
         count = counter_of(loop) if loop.name == _LOOP else None
-        number = next((a for a in self.block.arguments if _is_tensor(a) and not shape_of(a)), None)
+        number = next((a for a in self.block.arguments if is_tensor(a) and not shape_of(a)), None)
         if count is not None and number is not None:
             with ir.InsertionPoint(loop):
                 loop.operands[count.place] = self.module.barrier(loop.operands[count.place], number)[0]
@@ -137,10 +128,8 @@ class _Body:
         """Materialize a mask, if all other values that depend on the array are computed from it, so that the array's new value waits for the
         mask alone.
         """
-        made = self._made_of(array)
-        if not made or all(value == end for value in made):
-            return
-        behind = self._behind([end])
+        made = self._made_of(array) or []
+        behind = self._behind([end] if made else [])
         late = [value for value in made if value not in behind]
         if not late:
             return
@@ -150,67 +139,15 @@ class _Body:
                 self._keep(mask)
                 return
 
-    def _wait_anew(self, array: Any, end: Any) -> None:
-        """Have the new value of an array, if each of its cells is computed from the same cell, wait for all other values that are computed from
-        the array.
-        """
-        readers = self._cellwise_readers(array, end)
-        made = self._made_of(array) if readers else None
-        if not made:
-            return
-        behind = self._behind([end])
-        late = [value for value in made if value not in behind]
-        if not 0 < len(late) <= MOST or not all(map(_is_tensor, late)):
-            return
-        needed = self._behind(late)
-        if any(op.results[0] in needed for op in readers) or not self._move_up(late, readers[0]):
-            return
-        late = [value if self._only_goes_round(value) else self._keep(value) for value in late]
-        with ir.InsertionPoint(readers[0]):
-            kept = self.module.barrier(array, *late)[0]
-        for op in readers:
-            for k, operand in enumerate(op.operands):
-                if operand == array:
-                    op.operands[k] = kept
-
-    def _cellwise_readers(self, array: Any, end: Any) -> list[Any]:
-        """Return the operations, in order, that read the array in the computation of its new value; none, if a cell is computed from other
-        cells.
-        """
-        todo, seen, found = [(end, True)], set[tuple[Any, bool]](), set[Any]()
-        while todo and len(seen) <= FAR:
-            at = todo.pop()
-            value, cellwise = at
-            if at in seen or isinstance(value.owner, ir.Block):
-                continue
-            seen.add(at)
-            op = value.owner.operation
-            if op.block != self.block or op.name in KEPT or len(op.regions):
-                continue
-            cellwise = cellwise and op.name in CELLWISE
-            if array in list(op.operands):
-                if not cellwise:
-                    return []
-                found.add(op)
-            todo += [(v, cellwise) for v in op.operands]
-        return [op for op in operations(self.block) if op in found] if len(seen) <= FAR else []
-
-    def _only_goes_round(self, value: Any) -> bool:
-        """Is a value used only by the next iteration, so that it is in memory?"""
-        return all(use.owner.operation == last_of(self.block) for use in value.uses)
-
     # --------------------------------------------------------------------------------------------- dependences
 
     def _made_of(self, array: Any, stores: Sequence[Any] = ()) -> list[Any] | None:
         """Return the values in memory that are computed from an array, apart from these stores; None if the array itself is passed on."""
-        if any(self._goes_on(use, stores) for use in array.uses):
+        users = [use.owner.operation for use in array.uses]
+        if any(op == last_of(self.block) or (op.name == _STORE and op not in stores) for op in users):
             return None
         seen, found = self._ahead(array, skipped=stores)
         return found if len(seen) <= FAR else None
-
-    def _goes_on(self, use: Any, stores: Sequence[Any]) -> bool:
-        op = use.owner.operation
-        return op == last_of(self.block) or (op.name == _STORE and op not in stores)
 
     def _ahead(self, array: Any, without: Sequence[Any] = (), skipped: Sequence[Any] = ()) -> tuple[list[Any], list[Any]]:
         """Return the values that are computed from an array without being in memory, and those computed from these that are in memory."""
@@ -250,27 +187,14 @@ class _Body:
 
 def _told_by(op: Any) -> Any:
     """Return a result that shows that an operation is done: a number, if there is one."""
-    tensors = [r for r in op.results if _is_tensor(r)]
+    tensors = [r for r in op.results if is_tensor(r)]
     return next((r for r in tensors if not shape_of(r)), tensors[0] if tensors else op.results[0])
 
 
-def _operands(op: Any) -> Iterator[Any]:
-    """Yield the operands of an operation and of those nested in it."""
-    yield from op.operands
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                yield from _operands(inner.operation)
-
-
-def _is_product(op: Any) -> bool:
-    """Is op a matrix product, which a library does? A loop with one is not native code, and the cost of a copy is small beside it."""
-    return bool(op.name == "stablehlo.dot_general") and all(len(shape_of(x)) > 1 for x in op.operands)
+def _operands(op: Any) -> list[Any]:
+    """Return the operands of an operation and of those nested in it."""
+    return [value for inner in (operations_in(op) if len(op.regions) else [op]) for value in inner.operands]
 
 
 def _is_large(value: Any) -> bool:
-    return _is_tensor(value) and math.prod(shape_of(value)) >= LEAST
-
-
-def _is_tensor(value: Any) -> bool:
-    return isinstance(value.type, ir.RankedTensorType)
+    return size_of(value) >= LEAST

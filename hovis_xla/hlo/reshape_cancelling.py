@@ -4,15 +4,13 @@ If ``z`` is a matrix, ``z[inside] = f(z[inside])`` works on the elements that a 
 the reshapes that each element is computed from itself, and copies the array in every iteration of a loop before it computes the new one.
 """
 
-import math
 from typing import Any, Final
 
-from hovis_xla.emit import builder
 from hovis_xla.emit.builder import shape_of
 from hovis_xla.emit.inplace_stores import CELLWISE
-from hovis_xla.hlo.module import Module, erase_unused, operations
-from hovis_xla.hlo.partial_sort import tensor_of
+from hovis_xla.hlo.module import Module, body_of, element_of, operations, size_of
 from hovis_xla.jaxlib.adapter import attributes_of, ir
+from hovis_xla.jaxlib.adapter import stablehlo as hlo
 
 #: Arrays of fewer elements (``LEAST``), and values that are computed by more operations (``MOST``), are left as they are.
 LEAST: Final = 32
@@ -28,15 +26,15 @@ Shape = tuple[int, ...]
 def cancel_reshapes(module: Module) -> None:
     """Remove reshapes in the loops of a module, where all values that are reshaped have been reshaped before."""
     for loop in module.loops:
-        block = loop.regions[1].blocks[0]
-        erase_unused(block)
+        block = body_of(loop)
+        module.erase_unused(block)
         made: dict[tuple[Any, Shape], Any] = {}
         for op in [op for op in operations(block) if op.name == _RESHAPE]:
             shape = shape_of(op.results[0])
-            chain = _chain(op, shape) if math.prod(shape) >= LEAST else None
+            chain = _chain(op, shape) if size_of(op.results[0]) >= LEAST else None
             if chain is not None:
                 _replace(op, chain, shape, made)
-        erase_unused(block)
+        module.erase_unused(block)
 
 
 def _chain(op: Any, shape: Shape) -> list[Any] | None:
@@ -74,14 +72,15 @@ def _replace(op: Any, chain: list[Any], shape: Shape, made: dict[tuple[Any, Shap
     def shaped(value: Any) -> Any:
         if (value, shape) not in made and shape_of(value):
             begin = value.owner.operation.operands[0]
-            made[value, shape] = begin if shape_of(begin) else builder.broadcast(tensor_of(begin), shape).ir
+            kind = ir.RankedTensorType.get(shape, element_of(begin))
+            made[value, shape] = begin if shape_of(begin) else hlo.broadcast_in_dim(kind, begin, [])
         return made.get((value, shape), value)
 
     for old in reversed(chain):
         result = old.results[0]
         if (result, shape) not in made:
             with old.location, ir.InsertionPoint(op):
-                kind = ir.RankedTensorType.get(shape, result.type.element_type)
+                kind = ir.RankedTensorType.get(shape, element_of(result))
                 made[result, shape] = ir.Operation.create(old.name, [kind], [shaped(x) for x in old.operands], attributes_of(old)).results[0]
     with op.location, ir.InsertionPoint(op):
         op.results[0].replace_all_uses_with(shaped(op.operands[0]))

@@ -4,13 +4,10 @@ XLA makes ``x + values[k]`` one kernel, which reads ``values[k]`` again for each
 hoist the read out of the kernel's loop, and does not vectorize the loop.  In native loops this pass makes the read of the number separate.
 """
 
-import math
 from typing import Any, Final
 
-from hovis_xla.emit.builder import shape_of
 from hovis_xla.emit.inplace_stores import KEPT
-from hovis_xla.hlo.module import Module, operations
-from hovis_xla.jaxlib.adapter import context, ir
+from hovis_xla.hlo.module import Module, body_of, operations, size_of
 
 #: Computations of arrays of fewer elements are left as they are; a search for uses of a number ends after ``FAR`` values.
 LEAST: Final = 32
@@ -22,15 +19,11 @@ _STORE: Final = "stablehlo.dynamic_update_slice"
 
 def hoist_scalar_loads(module: Module) -> None:
     """Hoist loads of scalars, in the loops of a module, out of the elementwise code that uses them."""
-    with context(), ir.Location.unknown(context()):
-        for loop in module.loops:
-            block = loop.regions[1].blocks[0]
-            for op in [op for op in operations(block) if op.name == _READ]:
-                (number,) = op.results
-                if math.prod(shape_of(number)) == 1 and _is_spread(number, block):
-                    with ir.InsertionPoint.after(op):
-                        (read,) = module.barrier(number)
-                    number.replace_all_uses_except(read, read.owner.operation)
+    for loop in module.loops:
+        block = body_of(loop)
+        for op in operations(block):
+            if op.name == _READ and size_of(op.results[0]) == 1 and _is_spread(op.results[0], block):
+                module.materialize(op.results[0])
 
 
 def _is_spread(number: Any, block: Any) -> bool:
@@ -41,7 +34,7 @@ def _is_spread(number: Any, block: Any) -> bool:
             op = use.owner.operation
             if op.block != block or op.name in KEPT or op.name == _STORE or len(op.regions) or not len(op.results):
                 continue
-            if math.prod(shape_of(op.results[0])) >= LEAST:
+            if size_of(op.results[0]) >= LEAST:
                 return True
             todo += [result for result in op.results if result not in seen]
             seen.update(op.results)

@@ -9,7 +9,6 @@ jax itself is never imported.
 import ctypes
 import gc
 import importlib.metadata
-import io
 import os
 import weakref
 from collections.abc import Callable
@@ -74,15 +73,12 @@ def context() -> Any:
 
 def attributes_of(op: Any) -> dict[str, Any]:
     """The attributes of an operation, by name."""
-    named = [op.attributes[k] for k in range(len(op.attributes))]
-    return {found.name: found.attr for found in named}
+    return dict(op.attributes.items())
 
 
 def text_of(module: Any, locations: bool = False) -> str:
     """Return a module as StableHLO text."""
-    out = io.StringIO()
-    module.operation.print(file=out, enable_debug_info=locations)
-    return out.getvalue()
+    return str(module.operation.get_asm(enable_debug_info=locations))
 
 
 # ------------------------------------------------------------------------------------------------- client

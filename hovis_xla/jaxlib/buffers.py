@@ -4,8 +4,9 @@ jaxlib would import jax in some calls if it were installed; those calls are avoi
 and come out by ``memoryview``, which gives their address as well (``unsafe_buffer_pointer`` imports jax).
 """
 
+import math
 import sys
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -23,15 +24,12 @@ ALIGNMENT: Final = 64
 Array = np.ndarray[Any, Any]
 
 
-class Aval:
-    """The attributes of an abstract value that jaxlib reads: shape and dtype."""
+class Aval(NamedTuple):
+    """The attributes of an abstract value that jaxlib reads."""
 
-    __slots__ = ("dtype", "shape", "weak_type")
-
-    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
-        self.shape = shape
-        self.dtype = np.dtype(dtype)
-        self.weak_type = False
+    shape: tuple[int, ...]
+    dtype: Any
+    weak_type: bool = False
 
 
 class _Memory:
@@ -75,17 +73,11 @@ def pinned(shape: tuple[int, ...], dtype: Any) -> tuple[Array, Any]:
     """Return an array and a buffer in the same memory: XLA reads at its next run what is written into the array. Raise XlaError if this jaxlib
     copies aligned arrays.
     """
-    array = aligned(shape, np.dtype(dtype))
+    size = math.prod(shape) * dtype.itemsize
+    raw = np.zeros(size + ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    array: Array = raw[start : start + size].view(dtype).reshape(shape)
     buffer = put(array, shape, dtype)
     if array.nbytes and np.asarray(memoryview(buffer)).ctypes.data != array.ctypes.data:
         raise XlaError("this jaxlib copies aligned arrays on their way in")
     return array, buffer
-
-
-def aligned(shape: tuple[int, ...], dtype: Any) -> Array:
-    """Return a new array whose memory XLA can use without a copy."""
-    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    raw = np.zeros(size + ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % ALIGNMENT
-    found: Array = raw[start : start + size].view(dtype).reshape(shape)
-    return found

@@ -9,6 +9,9 @@ from hovis.base.once import once
 from hovis_xla.jaxlib.adapter import DeviceList, XlaError, client, context, device, ir, programs, sharding, xla_client
 from hovis_xla.jaxlib.buffers import Array, Aval, as_numpy, put
 
+#: The shape and dtype of each input or output.
+Shapes = Sequence[tuple[tuple[int, ...], Any]]
+
 #: Loops that touch fewer bytes in an iteration become one native function; with the default of 0.10, somewhat larger loops are suddenly
 #: much slower (see docs).
 NATIVE_LOOP_BYTES: Final = 1 << 24
@@ -83,15 +86,14 @@ class Recipe:
 
 def _form(recipe: Recipe, overrides: Sequence[tuple[str, Any]] = ()) -> tuple[Any, bytes]:
     """Return the compile options and their serialized form: the loop threshold and the tiles can be set only by appending them to that form."""
-    exact, stays, as_in_loops, quick = recipe.exact, recipe.stays, _AS_IN_LOOPS in overrides, recipe.quick
     options = xla_client.CompileOptions()
     options.num_replicas = 1
     options.num_partitions = 1
     debug = options.executable_build_options.debug_options  # also writes the defaults into the form
-    debug.xla_backend_optimization_level = 0 if exact or quick else LEVEL
-    off = [debug.xla_disable_hlo_passes, INVARIANTS if stays or quick else "", ROUNDS if quick else "", _LATE_ALGEBRA if as_in_loops else ""]
-    if any(off[1:]):
-        debug.xla_disable_hlo_passes = ",".join(filter(None, off))
+    debug.xla_backend_optimization_level = 0 if recipe.exact or recipe.quick else LEVEL
+    off = {INVARIANTS: recipe.stays or recipe.quick, ROUNDS: recipe.quick, _LATE_ALGEBRA: _AS_IN_LOOPS in overrides}
+    if any(off.values()):
+        debug.xla_disable_hlo_passes = ",".join(filter(None, [debug.xla_disable_hlo_passes, *(name for name, is_off in off.items() if is_off)]))
     extra = {b"xla_cpu_small_while_loop_byte_threshold": str(NATIVE_LOOP_BYTES).encode(), **({_TILES: b"true"} if recipe.tiles else {})}
     # CompileOptionsProto.executable_build_options = 3, .debug_options = 3, .xla_backend_extra_options = 500 (a map)
     return options, options.SerializeAsString() + b"".join(_field(3, _field(3, _field(500, _field(1, k) + _field(2, v)))) for k, v in extra.items())
@@ -113,9 +115,7 @@ class Program:
     The caller must ensure that dtypes and shapes are right: XLA itself checks only the number of bytes.
     """
 
-    def __init__(
-        self, loaded: Any, inputs: Sequence[tuple[tuple[int, ...], Any]], outputs: Sequence[tuple[tuple[int, ...], Any]], blob: bytes | None = None
-    ) -> None:
+    def __init__(self, loaded: Any, inputs: Shapes, outputs: Shapes, blob: bytes | None = None) -> None:
         self.loaded = loaded
         #: the bytes that it was loaded from, because XLA serializes a loaded program without its machine code
         self._blob = blob
@@ -131,8 +131,7 @@ class Program:
 
     def as_text(self) -> str:
         """The optimized HLO."""
-        text: str = self.loaded.get_hlo_text()
-        return text
+        return str(self.loaded.get_hlo_text())
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's own estimate: flops, bytes accessed …"""
@@ -144,8 +143,7 @@ class Program:
 
     def serialize(self) -> bytes:
         """Return the machine code, which is valid only for this jaxlib on this kind of CPU."""
-        blob: bytes = self.loaded.serialize() if self._blob is None else self._blob
-        return blob
+        return bytes(self.loaded.serialize() if self._blob is None else self._blob)
 
 
 def _asked(recipe: Recipe) -> list[tuple[str, Any]]:
@@ -164,18 +162,16 @@ def options_of(recipe: Recipe) -> bytes:
 
 
 def compile_module(
-    module: Any,
-    inputs: Sequence[tuple[tuple[int, ...], Any]],
-    outputs: Sequence[tuple[tuple[int, ...], Any]],
-    callbacks: Sequence[Callable[..., Any]] = (),
-    recipe: Recipe = Recipe(),  # it is frozen
+    module: Any, inputs: Shapes, outputs: Shapes, callbacks: Sequence[Callable[..., Any]] = (), recipe: Recipe = Recipe()  # it is frozen
 ) -> Program:
-    """Compile a module whose ``main`` has these inputs and outputs (shape and dtype of each)."""
-    devices = DeviceList((device(),))
+    """Compile a module whose ``main`` has these inputs and outputs."""
     more = {"host_callbacks": list(callbacks)} if callbacks else {}
     options = _options(recipe, [option for option in _asked(recipe) if _can_be_asked(option)])
-    loaded = client().compile_and_load(module, executable_devices=devices, compile_options=options, **more)
-    return Program(loaded, inputs, outputs)
+    return Program(client().compile_and_load(module, executable_devices=_devices(), compile_options=options, **more), inputs, outputs)
+
+
+def _devices() -> Any:
+    return DeviceList((device(),))
 
 
 @once
@@ -186,7 +182,7 @@ def _can_be_asked(option: tuple[str, Any]) -> bool:
         module.operation.attributes["sym_name"] = ir.StringAttr.get("options")
     options = _options(Recipe(), [option, (_NO_OPTION, True)])
     try:
-        client().compile_and_load(module, executable_devices=DeviceList((device(),)), compile_options=options)
+        client().compile_and_load(module, executable_devices=_devices(), compile_options=options)
     except XlaError as error:
         if _UNKNOWN not in str(error):
             raise
@@ -199,8 +195,7 @@ def has_tiles() -> bool:
     return all(map(_can_be_asked, _OWN_PRODUCTS))
 
 
-def deserialize(blob: bytes, inputs: Any, outputs: Any, callbacks: Sequence[Callable[..., Any]], recipe: Recipe) -> Program:
+def deserialize(blob: bytes, inputs: Shapes, outputs: Shapes, callbacks: Sequence[Callable[..., Any]], recipe: Recipe) -> Program:
     """Load a Program from the bytes that :meth:`Program.serialize` returned."""
-    devices = DeviceList((device(),))
-    loaded = client().deserialize_executable(blob, devices, _options(Recipe(recipe.exact)), list(callbacks))
+    loaded = client().deserialize_executable(blob, _devices(), _options(Recipe(recipe.exact)), list(callbacks))
     return Program(loaded, inputs, outputs, blob)

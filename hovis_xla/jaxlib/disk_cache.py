@@ -1,6 +1,6 @@
 """A disk cache of compiled programs, keyed by a digest of what they were compiled from: loading one takes a few milliseconds.
 
-    magic, digest of the rest, length of the header, header (JSON: the circumstances), machine code
+    magic, digest of the key and the machine code, machine code
 
 The key is a digest of the program as it is passed to XLA, of all options that XLA is given or has read, and of hovis's version.  The
 sources of the lowering need no digest while they are being worked on, because a change of them has an effect only if it changes the program.
@@ -36,10 +36,8 @@ from hovis.base.once import once
 from hovis_xla.jaxlib import adapter, compilation
 from hovis_xla.jaxlib.compilation import Program, Recipe
 
-MAGIC: Final = b"hovis_xla cache 1\n"
+MAGIC: Final = b"hovis_xla cache 2\n"
 _DIGEST: Final = hashlib.sha256().digest_size
-#: Number of bytes in which the length of the header is stored.
-_LENGTH: Final = 8
 #: Programs that compile in less time than this (in seconds) are not written.
 WORTH: Final = 0.02
 #: Default size limit of the cache in bytes (``HOVIS_CACHE_SIZE``); the least recently used files are removed first.
@@ -51,7 +49,7 @@ LEFT: Final = 3600
 #: Maximal number of programs that wait to be written at the end of the process.
 WAITING: Final = 16
 
-_waiting: Final[dict[Path, tuple[Program, bool]]] = {}
+_waiting: Final[dict[Path, Program]] = {}
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_waiting.clear)  # the parent writes them
@@ -148,11 +146,10 @@ def compiled(module: Any, inputs: Any, outputs: Any, callbacks: Sequence[Any], r
     if where is None:
         return compilation.compile_module(module, inputs, outputs, callbacks, recipe)
     path = where / key_of(module, recipe)
-    waits = _waiting.get(path)
-    if waits is not None:
-        return waits[0]
-    code = _read(path, recipe.exact)
-    program = None
+    program = _waiting.get(path)
+    if program is not None:
+        return program
+    code = _read(path)
     if code is not None:
         with contextlib.suppress(adapter.XlaError):
             program = compilation.deserialize(code, inputs, outputs, callbacks, recipe)
@@ -160,27 +157,16 @@ def compiled(module: Any, inputs: Any, outputs: Any, callbacks: Sequence[Any], r
         start = time.perf_counter()
         program = compilation.compile_module(module, inputs, outputs, callbacks, recipe)
         if time.perf_counter() - start > WORTH or code is not None:
-            _keep(path, program, recipe, later=recipe.quick and not callbacks)
-    if first is not None and _exists(path):
+            if recipe.quick and not callbacks:
+                _waiting[path] = program
+                write_waiting(WAITING)
+            else:
+                _write(path, program)
+    if first is not None and os.path.exists(path):
         with contextlib.suppress(OSError):
             (where / key_of(*first)).touch(mode=0o600)
         _waiting.pop(where / key_of(first[0], dataclasses.replace(first[1], quick=True)), None)
     return program
-
-
-def _keep(path: Path, program: Program, recipe: Recipe, later: bool) -> None:
-    """Write an entry now, or (``later``) when the process ends."""
-    if not later:
-        _write(path, program, recipe.exact)
-        return
-    _waiting[path] = program, recipe.exact
-    _written_at_the_end()
-    write_waiting(WAITING)
-
-
-@once
-def _written_at_the_end() -> None:
-    atexit.register(write_waiting)
 
 
 def write_waiting(most: int = 0) -> None:
@@ -188,7 +174,10 @@ def write_waiting(most: int = 0) -> None:
     with contextlib.suppress(StopIteration, KeyError, RuntimeError):  # another thread is doing the same
         while len(_waiting) > most:
             path = next(iter(_waiting))
-            _write(path, *_waiting.pop(path))
+            _write(path, _waiting.pop(path))
+
+
+atexit.register(write_waiting)
 
 
 def is_there(module: Any, recipe: Recipe) -> bool:
@@ -196,14 +185,7 @@ def is_there(module: Any, recipe: Recipe) -> bool:
     read.
     """
     where = folder()
-    return where is not None and _exists(where / key_of(module, recipe))
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:
-        return False
+    return where is not None and os.path.exists(where / key_of(module, recipe))
 
 
 def bound() -> int:
@@ -231,7 +213,7 @@ def _size(text: str) -> int:
     return SIZE
 
 
-def _read(path: Path, exact: bool) -> bytes | None:
+def _read(path: Path) -> bytes | None:
     """Return the machine code of an entry, or None if there is no valid entry."""
     try:
         with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
@@ -242,26 +224,19 @@ def _read(path: Path, exact: bool) -> bytes | None:
         return None
     with contextlib.suppress(OSError):  # the entry is valid even if the folder is read-only
         os.utime(path)
-    start = len(MAGIC) + _DIGEST
-    rest = blob[start:]
-    if not blob.startswith(MAGIC) or hashlib.sha256(rest).digest() != blob[len(MAGIC) : start]:
-        return None
-    length = int.from_bytes(rest[:_LENGTH], "big")
-    if rest[_LENGTH : _LENGTH + length] != _header(path.name, exact):
-        return None
-    return rest[_LENGTH + length :]
+    code = blob[len(MAGIC) + _DIGEST :]
+    return code if blob == _sealed(path, code) else None
 
 
-def _header(name: str, exact: bool) -> bytes:
-    return json.dumps({"key": name, **circumstances(exact)}, sort_keys=True).encode()
+def _sealed(path: Path, code: bytes) -> bytes:
+    """Return the content of an entry, which is valid under one name only."""
+    return MAGIC + hashlib.sha256(path.name.encode() + code).digest() + code
 
 
-def _write(path: Path, program: Program, exact: bool) -> None:
+def _write(path: Path, program: Program) -> None:
     """Write an entry atomically; errors are ignored."""
     try:
-        header = _header(path.name, exact)
-        rest = len(header).to_bytes(_LENGTH, "big") + header + program.serialize()
-        put(path, MAGIC + hashlib.sha256(rest).digest() + rest)
+        put(path, _sealed(path, program.serialize()))
         _make_room(path.parent)
     except (OSError, adapter.XlaError):
         pass

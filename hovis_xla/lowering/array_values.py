@@ -143,8 +143,7 @@ class Arrays(ModuleState):
 
     def _part(self, t: T, step: Step) -> T:
         """Load the part of an immutable array that a view shows, and reuse an earlier load of the same part."""
-        starts = [s for s in step.starts if isinstance(s, T)] if isinstance(step, Box) else []
-        if not starts or step.skeleton is None:
+        if not isinstance(step, Box) or not (starts := [s for s in step.starts if isinstance(s, T)]):
             return step.load(t)
         seen = self.parts_read.setdefault((t.ir, step.skeleton), [])
         for before, found in seen:
@@ -201,7 +200,7 @@ class Arrays(ModuleState):
 
         Barriers keep loads and stores in a loop in order; without them, XLA copies whole arrays to be safe.
         """
-        return custom_calls.opaque_identity(xs, self.module.body, self.barriers)[0] if self.depth else xs[0]
+        return xs[0]._replace(ir=custom_calls.opaque_identity([x.ir for x in xs], self.module.body, self.barriers)[0]) if self.depth else xs[0]
 
     def put(self, t: T, update: T, starts: tuple[T, ...]) -> T:
         """Return the array with the update stored at ``starts``, ordered after the loads from the array in this block."""

@@ -44,7 +44,7 @@ class Effects(Walker):
         num = num_of_type(op.type) if wanted else None
         if wanted and (num is None or num.kind == ARRAY):
             raise NotLowerable(f"the result of {name_of(callee)} is used, but is not known to be a number")
-        act = Act(callee, trees, list(kwargs), [v.num for v in leaves], self.failures, self.record, num, op.location)
+        act = Act(callee, trees, list(kwargs), [v.num for v in leaves], self.record, num, op.location, failures=self.failures)
         (found,) = self.in_turn([tensor(v) for v in leaves], act, [num] if num is not None else []) or (None,)
         return Known(None) if found is None or num is None else Val(num, found.ir)
 
@@ -54,7 +54,7 @@ class Effects(Walker):
         """
         if isinstance(operand, Struct):
             parts = tuple(self.tree_of_act(p, leaves, callee, lends) for p in operand.parts)
-            return "build", operand.callee, parts, operand.op or operand
+            return "build", operand.callee, parts, id(operand.op or operand)
         if isinstance(operand, OneOf):
             leaves.append(Val(WHICH, operand.which))
             at = len(leaves) - 1

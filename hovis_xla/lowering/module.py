@@ -25,7 +25,7 @@ from hovis_xla.analysis.ranges.integer_ranges import SMALL, Ranges
 from hovis_xla.analysis.ranges.intervals import Interval, meet
 from hovis_xla.analysis.side_effects import changes
 from hovis_xla.analysis.stored_arrays import known_arrays, stored_into
-from hovis_xla.emit import builder, custom_calls
+from hovis_xla.emit import builder
 from hovis_xla.emit.builder import tensor_type
 from hovis_xla.emit.locations import Location
 from hovis_xla.emit.memory_ssa import content, locations
@@ -44,13 +44,14 @@ from hovis_xla.emit.values import (
     num_of_value,
 )
 from hovis_xla.jaxlib.adapter import context, func, ir
+from hovis_xla.jaxlib.adapter import stablehlo as hlo
 from hovis_xla.lowering.control import compile_budget
 from hovis_xla.lowering.control.branches import Arrival, Choice, as_tensor
 from hovis_xla.lowering.control.while_loops import lower_loop
 from hovis_xla.lowering.module_state import FunctionScope
 from hovis_xla.lowering.operands import where_called
 from hovis_xla.lowering.pipeline import LEADING, through
-from hovis_xla.lowering.results import Results, owners_of, rebuild, settled, sources_of
+from hovis_xla.lowering.results import Results, rebuild, settled, sources_of
 from hovis_xla.ops.memory import growable_lists, list_memory
 from hovis_xla.ops.memory.tapes import Reel, reels
 
@@ -186,7 +187,7 @@ def _lower_main(lowering: Lowering, function: Function, args: list["Num | Known"
             lowering.outlives(key, variable, next(values))
         ops = [op for f in callees(function) for op in f.ops()]
         if any(map(changes, ops)):
-            lowering.token, lowering.fuel, lowering.rereads = custom_calls.create_token(), None, rereads(function)
+            lowering.token, lowering.fuel, lowering.rereads = hlo.create_token(), None, rereads(function)
             if any(map(reaches, ops)):
                 for known in known_arrays(function):
                     num = num_of_value(known)
@@ -243,7 +244,7 @@ def _finish(lowering: Lowering, exits: list[tuple[Template, list[Slot]]], taken:
         slots = list(map(settled, slots))
         sources, more = sources_of(slots, template)
         outputs += more
-        owners = owners_of(slots, template.location)
+        owners = lowering.owners(slots, template.location)
         templates.append(replace(template, owners=owners, sources=sources, nums=tuple(num for num, _ in more)))
     func.return_([value for _, value in outputs])
     hidden = [(array, val.num) for array, val in lowering.constants.values()]

@@ -83,8 +83,9 @@ def through(stages: Sequence[Stage], function: Function) -> Function:
 
 
 def rewrite(act: Rewriting, module: Module, *more: Any) -> Any:
-    """Run a pass that rewrites a module, and return the result of the pass."""
-    return run_pass(act.__name__, lambda one: act(one, *more), module, checking(verify_module))
+    """Run a pass that rewrites a module, and return the result of the pass. What it adds has no location, unless it gives one."""
+    with adapter.context(), adapter.ir.Location.unknown():
+        return run_pass(act.__name__, lambda one: act(one, *more), module, checking(verify_module))
 
 
 def verify_module(module: Module) -> None:

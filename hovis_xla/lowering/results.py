@@ -120,32 +120,30 @@ class Results(Calls):
         leaves.append(value)
         return "leaf", len(leaves) - 1
 
+    def owners(self, slots: list[Slot], location: Site | None) -> tuple[tuple[Any, ...], ...]:
+        """Return, for each leaf, the arguments (by number) and constants with which it may be identical. Raises NotLowerable for a result that may
+        be a view of another array.
 
-def owners_of(slots: list[Slot], location: Site | None) -> tuple[frozenset[Owned], ...]:
-    """Return, for each leaf, the inputs with which it may be identical. Raises NotLowerable for a result that may be a view of another
-    array.
-
-    Whether a leaf *is* an argument (as ``x`` may be after a loop that may run no iteration), the host finds out: if its bits
-    are those of the argument, Python does the call.
-    """
-    found: list[frozenset[Owned]] = []
-    # views without a place may be views of arrays that have one
-    seen: set[object] = {r for s in slots if isinstance(s, Val) and s.num.kind == ARRAY and s.place is not None for r in s.roots}
-    for slot in slots:
-        roots = slot.roots if isinstance(slot, Val) and slot.num.kind == ARRAY and slot.place is None else frozenset[object]()
-        owners = frozenset(r for r in roots if isinstance(r, Owned))
-        fresh = roots - owners
-        if fresh & seen or any(r.view for r in owners):
-            raise NotLowerable("an array of the result may share memory with an argument, a constant or another result", location)
-        seen |= fresh
-        found.append(owners)
-    return tuple(found)
+        Whether a leaf *is* an argument (as ``x`` may be after a loop that may run no iteration), the host finds out: if its bits
+        are those of the argument, Python does the call.
+        """
+        found: list[tuple[Any, ...]] = []
+        # views without a place may be views of arrays that have one
+        seen: set[object] = {r for s in slots if isinstance(s, Val) and s.num.kind == ARRAY and s.place is not None for r in s.roots}
+        for slot in slots:
+            roots = slot.roots if isinstance(slot, Val) and slot.num.kind == ARRAY and slot.place is None else frozenset[object]()
+            owners = frozenset(r for r in roots if isinstance(r, Owned))
+            fresh = roots - owners
+            if fresh & seen or any(r.view for r in owners):
+                raise NotLowerable("an array of the result may share memory with an argument, a constant or another result", location)
+            seen |= fresh
+            found.append(tuple(self.constants[r.constant][0] if r.constant is not None else r.argument for r in owners))
+        return tuple(found)
 
 
 def _in_order(value: Val) -> bool:
     """Are the elements of the array certainly in C order in memory, as XLA gives them?"""
-    shape = value.num.shape
-    return len(shape) < 2 or (value.place is not None and bool(is_contiguous(value.place, shape)))
+    return len(value.num.shape) < 2 or (value.place is not None and bool(is_contiguous(value.place)))
 
 
 def owner_key(value: Val) -> object:

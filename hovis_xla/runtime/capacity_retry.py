@@ -45,20 +45,17 @@ class Growing:
         lengths = _lengths(tapes, counts)
         if lengths is None:
             return None
+        key = tuple(lengths.items())
         try:
-            enter = self._with(lengths).enter
+            with COMPILER:
+                if key not in self.made:
+                    self.made[key] = self.make(lengths)
+            enter = self.made[key].enter
         except (XlaError, NotLowerable):
             return None
         self.longer[:] = [enter]
         # observable effects must not be repeated
         return None if executable.lowered.record else enter
-
-    def _with(self, lengths: dict[int, int]) -> "Executable":
-        key = tuple(lengths.items())
-        with COMPILER:
-            if key not in self.made:
-                self.made[key] = self.make(lengths)
-            return self.made[key]
 
     def __str__(self) -> str:
         longest = max((slots for lengths in self.made for _, slots in lengths), default=0)

@@ -6,20 +6,18 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from hovis.base import deadline, gc_pause
 from hovis.base.deadline import OutOfTime
 from hovis.base.once import COMPILER, alone, lazy, lock
 from hovis.front.autotuner import Contest
 from hovis.ir.model import Function
 from hovis_xla.abi import scalar_packing
-from hovis_xla.abi.call_entry import BAILED, Entrance, Growth
+from hovis_xla.abi.call_entry import BAILED, Entrance
 from hovis_xla.abi.ordered_effects import Log, guarded
 from hovis_xla.abi.run_record import Record
 from hovis_xla.abi.signature import Lowered
 from hovis_xla.choice import cost_model
-from hovis_xla.emit.values import ARRAY, GREATEST, INT, LEAST, PYTHON, Known, Late, NotLowerable, Num, num_of_type
+from hovis_xla.emit.values import Known, Late, NotLowerable, Num, num_of_type, num_of_value
 from hovis_xla.hlo.chain_splitting import split_chains
 from hovis_xla.hlo.dot_layout import assign_dot_layouts
 from hovis_xla.hlo.licm import hoist_invariants
@@ -38,8 +36,7 @@ from hovis_xla.runtime.capacity_retry import Growing
 def parameters(function: Function, types: Sequence[Num | Known | None] | None = None) -> list[Num | Known]:
     """Return what each parameter of a Function is: as given, else by its type (with all dimensions known)."""
     found: list[Num | Known] = []
-    for k, param in enumerate(function.params):
-        given = types[k] if types is not None else None
+    for k, (param, given) in enumerate(zip(function.params, types or [None] * len(function.params), strict=True)):
         num = given if given is not None else num_of_type(param.type, param.dims)
         if num is None:
             raise NotLowerable(f"the argument {param.name or k!s} :: {param.type} is neither a number nor an array of known shape", function.location)
@@ -126,15 +123,14 @@ class Executable:
             return self
         return self._again(False)
 
-    @property
-    def _for_larger(self) -> Callable[..., Any]:
-        """The entry for calls with ints that are not small. It returns BAILED, and Python does the call, if there is no program for them."""
+    def _for_larger(self, *leaves: Any) -> Any:
+        """Do a call with ints that are not small. Return BAILED, and Python does the call, if there is no program for them."""
         if self._larger is None:
             try:
                 self._larger = self.general.enter
             except (XlaError, NotLowerable):
                 self._larger = lambda *leaves: BAILED
-        return self._larger
+        return self._larger(*leaves)
 
     @lazy
     def growing(self) -> Growing | None:
@@ -166,28 +162,25 @@ class Executable:
     @lazy
     def _packed(self) -> tuple[Any, Recipe]:
         """The module for the full compilation, and the recipe for that."""
-        low = self._in_full()
-        with adapter.context():
-            module = Module(scalar_packing.packed(low.module, low.inputs, low.outputs))
-            rewrite(select_partially, module)
-            for act in OF_LOOPS if low.work.loops else ():
-                rewrite(act, module)
-            tiles = rewrite(assign_dot_layouts, module, low.work.native)
-            stays = bool(low.work.loops) and rewrite(hoist_invariants, module)
-            rewrite(split_chains, module)
-            return module.ir, Recipe(self.exact, stays=stays, small=low.work.small, native=low.work.native, tiles=tiles)
+        return self._prepared(self._in_full(), True)
 
     @lazy
     def _packed_plainly(self) -> tuple[Any, Recipe]:
         """The module for the quick compilation, and the recipe for that, without the passes that take long and make loops fast."""
-        low = self._plain
-        if low is None:
-            return self._packed
-        with adapter.context():
-            module = Module(scalar_packing.packed(low.module, low.inputs, low.outputs))
-            rewrite(select_partially, module)
-            rewrite(split_chains, module)
-            return module.ir, Recipe(self.exact, small=low.work.small, native=low.work.native)
+        return self._packed if self._plain is None else self._prepared(self._plain, False)
+
+    def _prepared(self, low: Lowered, in_full: bool) -> tuple[Any, Recipe]:
+        """Run the passes over the module of a Lowered; return the result, and the recipe to compile it."""
+        module = Module(scalar_packing.packed(low.module, low.inputs, low.outputs))
+        recipe = Recipe(self.exact, small=low.work.small, native=low.work.native)
+        rewrite(select_partially, module)
+        if in_full:
+            for act in OF_LOOPS if low.work.loops else ():
+                rewrite(act, module)
+            tiles = rewrite(assign_dot_layouts, module, low.work.native)
+            recipe = dataclasses.replace(recipe, tiles=tiles, stays=low.work.loops and rewrite(hoist_invariants, module))
+        rewrite(split_chains, module)
+        return module.ir, recipe
 
     def _compiled(self) -> Program:
         """Compile the program in full. The first thread that needs it does that, while other threads can do other work."""
@@ -210,22 +203,10 @@ class Executable:
         with progress.told(f"compiling {self.name}"):
             return disk_cache.compiled(module, inputs, outputs, low.callbacks, recipe, first)
 
-    def as_text(self) -> str:
-        """Return the text of the optimized HLO."""
-        return self.program.as_text()
-
     @property
     def loops(self) -> Loops:
         """The loops of the program as XLA has compiled them."""
-        return loops_of(self.as_text())
-
-    def cost_analysis(self) -> dict[str, float]:
-        """XLA's own estimate: flops, bytes accessed …"""
-        return self.program.cost_analysis()
-
-    def memory_analysis(self) -> Any:
-        """Sizes of code, arguments, results and temporaries."""
-        return self.program.memory_analysis()
+        return loops_of(self.program.as_text())
 
     # --------------------------------------------------------------------------------------------- profitability
 
@@ -265,41 +246,29 @@ class Executable:
             packed = self._packed_plainly if little else None
         if packed is None:
             return self.enter(*leaves)
+        module, recipe = packed
         with gc_pause.seldom(), adapter.context():
-            module, recipe = packed
-            if disk_cache.is_there(module, recipe):
-                program = None  # it is on disk, compiled in full
-            else:
-                program = self._made(low, module, dataclasses.replace(recipe, quick=True))
-        if program is None:
+            is_there = disk_cache.is_there(module, recipe)
+            program = None if is_there else self._made(low, module, dataclasses.replace(recipe, quick=True))
+        if program is None:  # it is on disk, compiled in full
             return self.enter(*leaves)
         found = self._entrance(low, program)(*leaves)
         return self.enter(*leaves) if found is BAILED and low.bounded else found
 
     def _entrance(self, low: Lowered, program: Program) -> Callable[..., Any]:
-        enter = Entrance(self.types, low, program, lambda *leaves: self._for_larger(*leaves), self._growth()).entry()
+        growing = self.growing
+        growth = None if growing is None else (growing.longer if growing.first is self else (), functools.partial(growing.told, self))
+        enter = Entrance(self.types, low, program, self._for_larger, growth).entry()
         if low.record is None and not low.texts:
             return enter
         return guarded(enter, low.record if low.record is not None else Record(), self.log)
-
-    def _growth(self) -> Growth | None:
-        growing = self.growing
-        return None if growing is None else (growing.longer if growing.first is self else (), functools.partial(growing.told, self))
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         return self.enter(*leaves)
 
     def fits(self, leaves: Sequence[Any]) -> bool:
         """Do the leaves have the types and shapes that the executable was compiled for?"""
-        return all(_fits(leaf, num) for leaf, num in zip(leaves, self.types, strict=True) if isinstance(num, Num))
-
-
-def _fits(leaf: Any, num: Num) -> bool:
-    if num.kind == ARRAY:
-        return type(leaf) is np.ndarray and leaf.dtype == num.dtype and bool(leaf.shape == num.shape)
-    if type(leaf) is int:
-        return num == INT and LEAST <= leaf <= GREATEST
-    return type(leaf) is (num.python if num.kind == PYTHON else num.dtype.type)
+        return all(num_of_value(leaf) == num for leaf, num in zip(leaves, self.types, strict=True) if isinstance(num, Num))
 
 
 __all__ = ["BAILED", "Executable", "parameters"]

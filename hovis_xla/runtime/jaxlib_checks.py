@@ -6,7 +6,6 @@ nothing may be written to disk, it runs on request, and before the first program
 
 import contextlib
 import json
-from pathlib import Path
 from typing import Final
 
 from hovis.base.once import once
@@ -14,21 +13,25 @@ from hovis_xla.emit.values import NotLowerable
 from hovis_xla.jaxlib import adapter, disk_cache, self_test
 
 #: Properties that only make loops fast; without them, loops are correct but slow.
-QUICK: Final = frozenset({"a loop becomes one native function", "the threshold for that can be set", "a barrier keeps stores in place"})
+QUICK: Final = frozenset({"a loop becomes one native function", "a barrier keeps stores in place"})
 
-_FILE: Final = "self-test.json"
+_FILE: Final = "self-test"
 
 
 @once
 def missing() -> frozenset[str]:
     """Return the expected properties that this jaxlib does not have."""
-    about = json.dumps(disk_cache.circumstances(False), sort_keys=True)
     where = disk_cache.folder()
-    found = _read(where / _FILE, about) if where is not None else None
-    if found is None:
-        found = _look()
-        if where is not None:
-            _write(where / _FILE, about, found)
+    if where is None:
+        return _look()
+    about = json.dumps(disk_cache.circumstances(False), sort_keys=True)
+    with contextlib.suppress(OSError, ValueError):
+        kept, *found_before = (where / _FILE).read_text(encoding="utf-8").splitlines()
+        if kept == about:
+            return frozenset(found_before)
+    found = _look()
+    with contextlib.suppress(OSError):
+        disk_cache.put(where / _FILE, "\n".join([about, *sorted(found)]).encode())
     return found
 
 
@@ -50,20 +53,3 @@ def about_loops() -> str:
     """Describe why loops are slow in this jaxlib; empty if it compiles them to native code."""
     slow = missing() & QUICK
     return f"With jaxlib {adapter.version()}, loops are slower than they could be; these checks failed: {', '.join(sorted(slow))}." if slow else ""
-
-
-def _read(path: Path, about: str) -> frozenset[str] | None:
-    """Read what an earlier process found in the same circumstances; None if there is nothing."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            kept = json.load(file)
-        if kept["about"] == about and all(type(what) is str for what in kept["missing"]):
-            return frozenset(kept["missing"])
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
-        pass
-    return None
-
-
-def _write(path: Path, about: str, found: frozenset[str]) -> None:
-    with contextlib.suppress(OSError):
-        disk_cache.put(path, json.dumps({"about": about, "missing": sorted(found)}).encode())

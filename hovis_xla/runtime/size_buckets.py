@@ -4,7 +4,7 @@ import functools
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -28,16 +28,13 @@ TRIED: Final = 2
 SHAPES: Final = 4096
 
 
-class Plan:
+class Plan(NamedTuple):
     """How calls of one bucket are done: by its executable, on padded arrays, or by the residual."""
 
-    __slots__ = ("contest", "counts", "executable", "shapes")
-
-    def __init__(self, executable: Executable, counts: list[Count], shapes: list[tuple[int, ...] | None], contest: Contest) -> None:
-        self.executable = executable
-        self.counts = counts
-        self.shapes = shapes
-        self.contest = contest
+    executable: Executable
+    counts: list[Count]
+    shapes: list[tuple[int, ...] | None]
+    contest: Contest
 
 
 class Sized:
@@ -55,7 +52,6 @@ class Sized:
         #: for each parameter that is an array: its dimensions, None where they vary; and the axes that vary
         self.fixed = [_known_dims(p.type, p.dims) for p in function.params]
         self.open = [tuple(k for k, d in enumerate(fixed or ()) if d is None) for fixed in self.fixed]
-        self._dtypes = [_dtype_of(p.type) for p in function.params]
         self._plans: dict[Any, Plan | None] = {}
         #: the function that does calls with leaves of these shapes
         self._by_shapes: dict[Any, Callable[..., Any]] = {}
@@ -72,16 +68,15 @@ class Sized:
         lengths: list[int] = []
         key: list[Any] = []
         for leaf, axes in zip(leaves, self.open, strict=True):
-            if axes:
-                for axis in axes:
-                    length = leaf.shape[axis]
-                    if length not in lengths:
-                        if length < LEAST:
-                            return None, lengths
-                        key.append(bucket(length))
-                        lengths.append(length)
-                    else:
-                        key.append(lengths.index(length))
+            for axis in axes:
+                length = leaf.shape[axis]
+                if length in lengths:
+                    key.append(lengths.index(length))
+                    continue
+                if length < LEAST:
+                    return None, lengths
+                key.append(bucket(length))
+                lengths.append(length)
         where = tuple(key)
         if where not in self._plans:
             with COMPILER:
@@ -99,13 +94,15 @@ class Sized:
         program bails out.
         """
         names = [f"v{k}" for k in range(len(self.fixed))]
-        arrays = [name for name, dtype in zip(names, self._dtypes, strict=True) if dtype is not None]
+        arrays = [name for name, fixed in zip(names, self.fixed, strict=True) if fixed is not None]
         scope: dict[str, Any] = {"ndarray": np.ndarray, "BAILED": BAILED, "runs": self._by_shapes, "look": self._look}
-        scope.update({f"dtype_{name}": dtype for name, dtype in zip(names, self._dtypes, strict=True)})
-        tests = [f"type({a}) is not ndarray or {a}.dtype is not dtype_{a} and {a}.dtype != dtype_{a}" for a in arrays]
+        tests: list[str] = []
         for name, param in zip(names, self.function.params, strict=True):
-            num = num_of_type(param.type) if name not in arrays else None
-            tests += leaf_tests(name, num, lambda value: _named(value, scope)) if num is not None else []
+            if isinstance(param.type, Array):
+                dtype = _named(param.type.dtype, scope)
+                tests.append(f"type({name}) is not ndarray or {name}.dtype is not {dtype} and {name}.dtype != {dtype}")
+            elif (num := num_of_type(param.type)) is not None:
+                tests += leaf_tests(name, num, lambda value: _named(value, scope))
         text = f"""
 def enter({', '.join(names)}):
     if {' or '.join(tests) or 'False'}: return BAILED
@@ -234,11 +231,6 @@ def _known_dims(kind: Any, dims: Any) -> tuple[int | None, ...] | None:
     if not isinstance(kind, Array):
         return None
     return tuple(d.value if isinstance(d, Const) and type(d.value) is int else None for d in dims or (None,) * kind.rank)
-
-
-def _dtype_of(kind: Any) -> Any:
-    dtype: Any = kind.dtype if isinstance(kind, Array) else None
-    return None if dtype is None else np.dtype(dtype)
 
 
 def _is_case(shape: tuple[int, ...], dims: tuple[int | None, ...]) -> bool:

@@ -123,7 +123,7 @@ def _flat(low: L, a: Val) -> Operand | None:
     """Lower ``np.ascontiguousarray``: the array itself, or a copy; the rank is at least 1."""
     if a.place is None or not a.num.shape:
         return _reshaped(low, np.reshape, a, [(1,)], {})
-    contiguous = is_contiguous(a.place, a.num.shape)
+    contiguous = is_contiguous(a.place)
     return a if contiguous else None if contiguous is None else low.fresh(tensor(a), True)
 
 
@@ -153,7 +153,7 @@ def _reshaped(low: L, callee: Any, a: Val, values: list[Any], named: dict[str, A
     if callee in RAVELS and values and values != ["C"]:
         return None
     # reshape of a strided vector gives a view, ravel a copy
-    step = None if callee in RAVELS and not is_contiguous(a.place, a.num.shape) else reshaped(a.place, a.num.shape, shape)
+    step = None if callee in RAVELS and not is_contiguous(a.place) else reshaped(a.place, shape)
     found: Val | None = None
     if step is not None:
         found = low.viewed(a, step)

@@ -3,18 +3,18 @@
 import builtins
 import itertools
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from hovis.ir import operations
 from hovis.ir.model import Function, Op
-from hovis_xla.analysis.growable_lists import GROWS, AsTuple, Item, Listing, listings
+from hovis_xla.analysis.growable_lists import GROWS, AsTuple, Item, Listing, listings, parts_of
 from hovis_xla.emit import builder, reductions, slicing
 from hovis_xla.emit.block_slots import num_of, tensor
 from hovis_xla.emit.builder import T, and_, compare, like, or_, select
-from hovis_xla.emit.values import EITHER, INT, INT64, TRUTH, Known, Num, Operand, Stored, Struct, Val
+from hovis_xla.emit.values import EITHER, INT, INT64, TRUTH, Known, Operand, Stored, Struct, Val
 from hovis_xla.ops.indexing.stores import NOTHING
 from hovis_xla.ops.memory.list_memory import (
     are_of_rank,
@@ -176,9 +176,9 @@ def _put_in_order(low: L, keys: Struct, items: Struct, down: bool) -> bool:
     enough(low, keys)
     enough(low, items)
     columns = [tensor(t) for t in arrays_of(keys)]
-    if EITHER in map(_kind, _flat(listing_of(keys).item)) or any(len(t.shape) != 1 or t.dtype.kind == "c" for t in columns) or listing_of(items).holds_arrays:
+    if any(kind.kind == EITHER for kind in parts_of(listing_of(keys).item)) or any(len(t.shape) != 1 or t.dtype.kind == "c" for t in columns):
         return False
-    if not listing_of(keys).is_known:
+    if listing_of(items).holds_arrays or not listing_of(keys).is_known:
         return False
     moved = [] if keys is items else [tensor(t) for t in arrays_of(items)]
     slots = max(t.shape[0] for t in (*columns, *moved))
@@ -202,18 +202,6 @@ def _put_in_order(low: L, keys: Struct, items: Struct, down: bool) -> bool:
 
 def _longer(t: T, slots: int) -> T:
     return t if t.shape[0] == slots else slicing.concatenate([t, builder.zeros(t.dtype, (slots - t.shape[0],))], 0)
-
-
-def _flat(item: Item) -> Iterator[Num]:
-    if isinstance(item, tuple):
-        for part in item:
-            yield from _flat(part)
-    else:
-        yield item
-
-
-def _kind(num: Num) -> str:
-    return num.kind
 
 
 def _clear(low: L, a: Struct) -> Operand:
@@ -252,7 +240,7 @@ def _reverse(low: L, a: Struct) -> Operand:
 def _columns(a: Struct) -> list[T]:
     """Return the arrays that hold the numbers of the items."""
     arrays, found = arrays_of(a), []
-    for kind in _flat(listing_of(a).item):
+    for kind in parts_of(listing_of(a).item):
         found.append(tensor(next(arrays)))
         if kind.kind == EITHER:
             next(arrays)
@@ -282,7 +270,7 @@ def _within(t: T, count: T) -> T:
 def _is_compared(a: Struct) -> bool:
     """Does the list hold real numbers, or tuples of them?"""
     listing = listing_of(a)
-    return listing.is_known and not listing.holds_arrays and not any(kind.dtype.kind == "c" for kind in _flat(listing.item))
+    return listing.is_known and not listing.holds_arrays and not any(kind.dtype.kind == "c" for kind in parts_of(listing.item))
 
 
 def _contains(low: L, a: Struct, value: Operand) -> Operand | None:

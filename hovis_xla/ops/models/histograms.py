@@ -3,7 +3,7 @@
 import operator
 from typing import Any
 
-from hovis_xla.emit import slicing
+from hovis_xla.emit import builder, slicing
 from hovis_xla.emit.values import NotLowerable, ShapeUnknown
 from hovis_xla.ops.standin import StandIn, arrayed, model, np, standing, wrap, zeros
 
@@ -12,7 +12,8 @@ def counted(places: Any, size: int, weights: Any = None) -> Any:
     """Return how often each of ``size`` positions occurs, or the sum of its weights; positions out of range are ignored."""
     start = zeros(places, size, np.int64 if weights is None else weights.dtype)
     amounts = np.ones_like(places, dtype=np.int64) if weights is None else weights
-    return wrap(places.low, slicing.scatter_add(start.tensor, places.tensor, amounts.tensor))
+    flat_places, flat_amounts = (builder.reshape(x.tensor, (x.tensor.size,)) for x in (places, amounts))
+    return wrap(places.low, slicing.scatter(start.tensor, [flat_places], flat_amounts, "add"))
 
 
 @model(np.bincount)

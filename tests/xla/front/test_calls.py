@@ -437,7 +437,7 @@ def test_large_arrays_are_read_wherever_they_are():
 
     jitted = hovis_xla.jit(both, target="xla")
     count = call_entry.COPIED_BELOW // 8
-    memory = buffers.aligned((2 * count + 8,), np.dtype(float))
+    memory, _ = buffers.pinned((2 * count + 8,), np.dtype(float))
     memory[:] = np.linspace(-1.0, 1.0, len(memory))
     before = memory.copy()
     aligned, other, spread = memory[:count], memory[3 : 3 + count], memory[: 2 * count : 2]

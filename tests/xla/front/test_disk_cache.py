@@ -87,7 +87,7 @@ def test_what_is_wrong_is_made_anew(folder, compiles, damage):
     good = entry.read_bytes()
     bad = {
         "cut": good[: len(good) // 2], "flip": good[:-9] + bytes([good[-9] ^ 1]) + good[-8:], "empty": b"", "text": b"what is this?",
-        "other": good.replace(b"hovis_xla cache 1", b"hovis_xla cache 0"), "header": disk_cache.MAGIC + bytes(40),
+        "other": good.replace(b"hovis_xla cache 2", b"hovis_xla cache 0"), "header": disk_cache.MAGIC + bytes(40),
     }[damage]  # fmt: skip
     entry.write_bytes(bad)
     run()
@@ -105,8 +105,8 @@ def test_machine_code_that_xla_refuses(folder, compiles):
         def serialize(self):
             return b"no machine code"
 
-    disk_cache._write(entry, Nonsense(), False)
-    assert disk_cache._read(entry, False) == b"no machine code"
+    disk_cache._write(entry, Nonsense())
+    assert disk_cache._read(entry) == b"no machine code"
     run()
     assert len(compiles) == 2
     run()

@@ -84,7 +84,7 @@ _PRODUCT = "%r{n} = stablehlo.dot_general %a{n}, %b{n}, {batch} contracting_dims
 
 
 def test_a_product_is_the_same_in_whatever_order_it_is_written(monkeypatch):
-    monkeypatch.setattr(dot_layout, "_outermost", lambda op: op)
+    monkeypatch.setattr(dot_layout, "outermost_loop", lambda op: op)
     given, wanted, lines = [], [], []
     for (rows, pairs, columns, *batch), first, second in itertools.product([(5, 6, 7), (5, 4, 6, 2), (30, 3, 18)], (0, 1), (0, 1)):
         a = RNG.normal(size=(*batch, rows, pairs) if first else (*batch, pairs, rows))

@@ -6,6 +6,7 @@ import hovis_xla
 from hovis_xla.hlo import loop_distribution
 from hovis_xla.hlo.module import Module
 from hovis_xla.jaxlib import adapter
+from hovis_xla.lowering import pipeline
 from tests.xla.harness.checking import agree, compiled
 
 RNG = np.random.default_rng(0)
@@ -189,7 +190,7 @@ def test_loops_in_which_no_round_needs_another_are_stores_of_rows(fn, left):
     lowered = hovis_xla.jit(fn).lower(*INTEGERS, *([True] if fn is begun else []))
     with adapter.context():
         module = adapter.ir.Module.parse(lowered.as_text())
-        loop_distribution.distribute_loops(Module(module))
+        pipeline.rewrite(loop_distribution.distribute_loops, Module(module))
         module.operation.verify()
     assert adapter.text_of(module).count("stablehlo.while") <= left
 
@@ -198,7 +199,7 @@ def test_what_waits_for_no_other_round_is_read_in_one_piece():
     lowered = hovis_xla.jit(edit_distance).lower(*INTEGERS)
     with adapter.context():
         module = adapter.ir.Module.parse(lowered.as_text())
-        loop_distribution.distribute_loops(Module(module))
+        pipeline.rewrite(loop_distribution.distribute_loops, Module(module))
     inner = adapter.text_of(module).split("stablehlo.while")[2]
     assert inner.count("stablehlo.minimum") + inner.count("stablehlo.select") == 8  # a cell is the less of two
     assert inner.count("stablehlo.dynamic_slice") == 2  # the cell to the left, and what has been found out of eight

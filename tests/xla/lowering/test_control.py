@@ -298,7 +298,7 @@ def test_one_native_function_a_loop():
 
     c = compiled(f)
     assert c(10) == f(10)
-    text = next(iter(c._variants.values())).xla.as_text()
+    text = next(iter(c._variants.values())).xla.program.as_text()
     assert "xla_cpu_small_call" in text
 
 
@@ -550,7 +550,7 @@ def test_no_whole_array_is_copied_in_a_loop():
     c = compiled(f)
     v = np.arange(1000.0)
     assert c(v, 1000) == f(v, 1000)
-    text = next(iter(c._variants.values())).xla.as_text()
+    text = next(iter(c._variants.values())).xla.program.as_text()
     assert len(re.findall(r"= f64\[1000\]\S* copy\(", text)) <= 1
 
 

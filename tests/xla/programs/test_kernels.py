@@ -56,7 +56,7 @@ def way_of(jitted):
 
 def loops_in(jitted):
     """What has become of the loops; copies of few elements count too, as the arrays are small."""
-    return [loops_of(v.xla.as_text(), 16) for v in jitted._variants.values() if isinstance(v, Variant) and isinstance(v.xla, Executable)]
+    return [loops_of(v.xla.program.as_text(), 16) for v in jitted._variants.values() if isinstance(v, Variant) and isinstance(v.xla, Executable)]
 
 
 def ran(fn, args):
