@@ -27,7 +27,7 @@ from hovis.passes.rewriting import replace_in, replaced
 from hovis.passes.scalar.instcombine import computed, is_computed
 from hovis_xla.analysis.loop_condition import ways
 from hovis_xla.analysis.loop_forest import Region, fits, successors
-from hovis_xla.analysis.ranges.intervals import COMPARISONS
+from hovis_xla.analysis.ranges.intervals import NEGATED
 from hovis_xla.loops import driver
 from hovis_xla.loops.driver import Rewriting, Sweep
 
@@ -111,7 +111,7 @@ def _test_within(sweep: Sweep, region: Region) -> Block | None:
     if block in region.loops or stay.block in region.heads or len(sweep.before[stay.block]) != 1 or stay.args:
         return None
     test = block.terminator.cond  # type: ignore[union-attr]
-    if not isinstance(test, Op) or test not in block.ops or test.callee not in COMPARISONS or test.effect:
+    if not isinstance(test, Op) or test not in block.ops or test.callee not in NEGATED or test.effect:
         return None
     elsewhere = [b for b in sweep.users([test]) if b is not block and any(test is v for v in operands(b))]
     return None if elsewhere or any(test in op.operands() for op in block.ops) else block
