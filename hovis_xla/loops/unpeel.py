@@ -67,7 +67,8 @@ def _found(candidates: "Callable[[Sweep, Region], Iterator[_Peeled]]", sweep: Sw
 def _rounds(sweep: Sweep, region: Region) -> "Iterator[_Peeled]":
     """Yield the candidates for a loop with several headers: the blocks that lead into it, with each block of the loop."""
     if len(region.heads) > 1:
-        starts = [b for way in _ways(sweep, region) for b in _leading_to(sweep, way)]
+        outside = sweep.listed({b for head in region.heads for b, _ in sweep.before[head]} - region.blocks)
+        starts = [b for block in outside for b in _leading_to(sweep, block)]
         for place in (_Place(sweep, region, target) for target in sweep.ordered(region)):
             yield from (_Peeled(sweep, place, start) for start in starts)
 
@@ -81,11 +82,6 @@ def _loops(sweep: Sweep, region: Region) -> "Iterator[_Peeled]":
         fronts = sweep.near(region, BACK + 1) - region.blocks  # the branches in the half iteration, and the block where they diverge
         place = _Place(sweep, region, middle, parted=True)
         yield from (_Peeled(sweep, place, start) for start in sweep.listed(fronts))
-
-
-def _ways(sweep: Sweep, region: Region) -> list[Block]:
-    """Return the blocks outside of a loop that lead into it."""
-    return [b for b in sweep.listed({b for head in region.heads for b, _ in sweep.before[head]}) if b not in region.blocks]
 
 
 def _leading_to(sweep: Sweep, block: Block) -> list[Block]:
