@@ -26,12 +26,11 @@ from hovis.engine.trace import Fixed, Leaf, Part, Structure
 from hovis.front.autotuner import LARGER, SMALL, Contest
 from hovis.lattice import Const, Type
 from hovis.lattice.constants import ATOMS, constant_key
-from hovis_xla.abi.argument_specs import NUMBERS, is_known, is_mutable
+from hovis_xla.abi.argument_specs import FEW, NUMBERS, is_known, is_mutable
 from hovis_xla.abi.call_entry import BAILED, Code, leaf_tests
 from hovis_xla.emit.values import Num, num_of_type
 
 _SIZED: Final = frozenset({list, tuple, dict, set, str, bytes})
-_IDENTICAL: Final = frozenset({bool, type(None), type(Ellipsis)})
 
 #: What a leaf is tested against: its type, its class, the keys of the constants of which it is one, or any other test; None if all values fit.
 Test = Num | type | frozenset[Any] | Callable[[Any], bool] | None
@@ -201,7 +200,7 @@ class Writer(Code):
 
     def _value(self, name: str, known: Const) -> None:
         value = known.value
-        if type(value) in _IDENTICAL or (type(value) not in ATOMS and type(value) is not tuple):
+        if type(value) in FEW or (type(value) not in ATOMS and type(value) is not tuple):
             self.refuse(f"{name} is not {self.constant(value)}")
         elif type(value) in (int, str, bytes):
             self.refuse(f"type({name}) is not {type(value).__name__} or {name} != {self.constant(value)}")

@@ -25,10 +25,10 @@ from hovis.lattice import Const, Type
 from hovis.lattice.constants import constant_key
 from hovis.lattice.inspection import is_a
 
+#: Classes that have few values, each of which is one object.
+FEW: Final = frozenset({bool, type(None), type(Ellipsis)})
 #: Classes whose values are part of the key: by equality for these, by identity for ``_NAMED``.
-WORDS: Final = frozenset({str, bytes, bool, type(None), type(Ellipsis)})
-#: Classes that have few values.
-_FEW: Final = frozenset({bool, type(None), type(Ellipsis)})
+WORDS: Final = FEW | {str, bytes}
 #: Classes that the residual may know of an argument, if it knows no more of it.
 _TYPED: Final = frozenset({tuple, list, dict, str, bytes, np.random.Generator, np.random.RandomState})
 _NAMED: Final = frozenset({type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, np.ufunc})
@@ -121,7 +121,7 @@ class Walk:
             return ("alike", found), alike_as_spec(found)
         if is_known(value):
             known = constant_key(value) if kind in WORDS else Held(value)
-            if kind not in _FEW:
+            if kind not in FEW:
                 self.choices.append((path, known))
             return ("value", known), Const(value)
         if issubclass(kind, np.generic):

@@ -7,6 +7,7 @@ shapes (``result_of``).  At run time they are checked: if the result is of anoth
 program gives up, and Python does the call again.
 """
 
+import itertools
 import math
 import operator
 import sys
@@ -151,8 +152,8 @@ def _asked(fn: Callable[..., Any], args: Tree, names: Sequence[str], nums: Seque
 def _share(leaves: Sequence[Any], given: Sequence[Any]) -> bool:
     """May arrays of the result be views of the operands, or of each other?"""
     arrays = [v for v in leaves if isinstance(v, np.ndarray)]
-    others = [[*(g for g in given if isinstance(g, np.ndarray)), *arrays[:k]] for k in range(len(arrays))]
-    return any(np.may_share_memory(v, w) for v, rest in zip(arrays, others, strict=True) for w in rest)
+    pairs = itertools.chain(itertools.product(arrays, given), itertools.combinations(arrays, 2))
+    return any(itertools.starmap(np.may_share_memory, pairs))
 
 
 def _ones(num: Num) -> Any:

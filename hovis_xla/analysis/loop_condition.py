@@ -9,7 +9,7 @@ from hovis.lattice import Const
 from hovis.library.numpy.rules.aliasing import is_in
 from hovis_xla.analysis.growable_lists import changes_list
 from hovis_xla.analysis.loop_forest import Region, is_test, successors
-from hovis_xla.analysis.ranges.intervals import ADDS, SUBTRACTS, before
+from hovis_xla.analysis.ranges.intervals import ADDS, NEGATED, SUBTRACTS, SWAPPED, before
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.analysis.speculative_loads import reads
 from hovis_xla.analysis.stored_arrays import stored
@@ -59,9 +59,7 @@ def top_test(region: Region, heads: Sequence[Block], needed: Container[Op], busy
 
 # ------------------------------------------------------------------------------------------------- induction variables
 
-#: Each comparison with its sides exchanged, and its negation.
-_SWAPPED: Final[dict[Any, Any]] = {operator.lt: operator.gt, operator.gt: operator.lt, operator.le: operator.ge, operator.ge: operator.le}
-_OTHERWISE: Final[dict[Any, Any]] = {operator.lt: operator.ge, operator.ge: operator.lt, operator.le: operator.gt, operator.gt: operator.le}
+_ORDERINGS: Final = frozenset({operator.lt, operator.le, operator.gt, operator.ge})
 
 
 class Comparison(NamedTuple):
@@ -79,10 +77,10 @@ class Comparison(NamedTuple):
 
 def comparisons(cond: Operand, truth: bool) -> Iterator[Comparison]:
     """Yield what the outcome ``truth`` of a test says of each of its sides."""
-    if isinstance(cond, Op) and cond.callee in _SWAPPED and len(cond.args) == 2:
-        how = cast(Callable[..., Any], cond.callee if truth else _OTHERWISE[cond.callee])
+    if isinstance(cond, Op) and cond.callee in _ORDERINGS and len(cond.args) == 2:
+        how = cast(Callable[..., Any], cond.callee if truth else NEGATED[cond.callee])
         yield Comparison(cond.args[0], how, cond.args[1])
-        yield Comparison(cond.args[1], _SWAPPED[how], cond.args[0])
+        yield Comparison(cond.args[1], SWAPPED[how], cond.args[0])
 
 
 def comparison(cond: Operand, truth: bool, params: Collection[Param]) -> Comparison | None:

@@ -118,8 +118,8 @@ class Adopting:
         places = dict(zip(map(id, [*self.objects, *self.values]), itertools.count()))
         objects = [writer.leaves[k] for k in range(len(self.objects))]
         # the attributes of an object are a dict, which may be an argument as well
-        kinds = [(kind, cls) for kind, cls, _, _ in self.graph.objects]
-        held = [*objects, *(f"{name}.__dict__" for name, (kind, cls) in zip(objects, kinds, strict=True) if kind == "instance" and cls.__dictoffset__)]
+        instances = [name for name, (kind, cls, _, _) in zip(objects, self.graph.objects, strict=True) if kind == "instance" and cls.__dictoffset__]
+        held = [*objects, *(f"{name}.__dict__" for name in instances)]
         ids = f"{{{', '.join(f'id({name})' for name in held)}}}"
         writer.refuse(f"len({ids}) != {len(held)}")
         # leaves that the trace assumes to be none of the objects, as was the case when it was made

@@ -32,15 +32,11 @@ def pair_floats(function: Function) -> Function:
 
 
 def _found(sweep: Sweep, region: Region) -> Pair | None:
-    if not sweep.is_innermost(region) or not is_test(region) or count_of(region) or sum(len(b.ops) for b in region.blocks) > MOST_OPS:
-        return None
-    return _made_of_each_other(region)
-
-
-def _made_of_each_other(region: Region) -> Pair | None:
     """Return the indices of two float parameters of the header of which at least one depends on the other, and on which nothing else that is
     loop-carried depends. None if there are none, or if the loop has several paths.
     """
+    if not sweep.is_innermost(region) or not is_test(region) or count_of(region) or sum(len(b.ops) for b in region.blocks) > MOST_OPS:
+        return None
     head = block = region.heads[0]
     #: for each value, the parameters of the header that it depends on
     found: dict[Operand, set[Operand]] = {p: {p} for p in head.params}

@@ -51,11 +51,11 @@ def _found(sweep: Sweep, region: Region) -> Rewriting | None:
 def _second(sweep: Sweep, region: Region, block: Block) -> Block | None:
     """Return the block with the second test, if both tests can be one; otherwise None."""
     first = leaving(block, region)
-    second = first[1].block if first is not None else block
+    second = first[0].block if first is not None else block
     last = leaving(second, region)
     if first is None or last is None or second in region.heads or len(sweep.before[second]) > 1 or second.params:
         return None
-    alike = last[0].block is first[0].block and all(map(same, last[0].args, first[0].args))
+    alike = last[1].block is first[1].block and all(map(same, last[1].args, first[1].args))
     if not alike or sum(op in sweep.needed for op in second.ops) > TEST_OPS:
         return None
     left = [op for op in second.all_ops() if not is_harmless(op) and not is_read(op)]
@@ -68,9 +68,9 @@ def _is_scalar(region: Region) -> bool:
 
 
 def leaving(block: Block, region: Region) -> tuple[Edge, Edge] | None:
-    """Return the edge that leaves a loop and the edge that stays, if the block ends with a test of a bool; otherwise None."""
-    end, found = block.terminator, ways(block, region)
-    return found[::-1] if isinstance(end, Branch) and found is not None and getattr(end.cond, "type", None) in _TRUTHS else None
+    """Return the edge that stays in a loop and the edge that leaves it, if the block ends with a test of a bool; otherwise None."""
+    end = block.terminator
+    return ways(block, region) if isinstance(end, Branch) and getattr(end.cond, "type", None) in _TRUTHS else None
 
 
 def is_harmless(op: Op) -> bool:
@@ -81,19 +81,19 @@ def is_harmless(op: Op) -> bool:
 def _write(region: Region, block: Block, second: Block) -> None:
     """Make the block branch on both tests: if both are passed, stay in the loop; otherwise leave it."""
     first, last = block.terminator, second.terminator
-    out, on = leaving(block, region), leaving(second, region)
+    found, then = ways(block, region), ways(second, region)
     assert isinstance(first, Branch)
     assert isinstance(last, Branch)
-    assert out is not None
-    assert on is not None
-    goes_on = goes_on_if(block, first, out[0])
+    assert found is not None
+    assert then is not None
+    goes_on = goes_on_if(block, first, found[1])
     for op in second.ops:
         if is_read(op):
             op.callee, op.args = read_if, (goes_on, *op.args)
     block.ops += second.ops
-    both = Op(operator.and_, (goes_on, goes_on_if(block, last, on[0])), (), Type(bool), location=first.location)
+    both = Op(operator.and_, (goes_on, goes_on_if(block, last, then[1])), (), Type(bool), location=first.location)
     block.ops.append(both)
-    block.terminator = Branch(both, on[1], out[0], first.location)
+    block.terminator = Branch(both, then[0], found[1], first.location)
 
 
 def goes_on_if(block: Block, end: Branch, out: Edge) -> Operand:

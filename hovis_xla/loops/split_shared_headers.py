@@ -66,10 +66,8 @@ def _starts_anew(head: Block, inner: Sequence[Back], outer: Sequence[Back], memb
     def varies(value: Operand) -> bool:
         return isinstance(value, Op | Param) and value in made and value not in kept
 
-    for k, param in enumerate(head.params):
-        if param not in kept and all(varies(e.args[k]) for _, e in inner) and not any(varies(e.args[k]) for _, e in outer):
-            return True
-    return False
+    updated = [k for k, param in enumerate(head.params) if param not in kept and all(varies(e.args[k]) for _, e in inner)]
+    return any(not any(varies(e.args[k]) for _, e in outer) for k in updated)
 
 
 def _split(sweep: Sweep, head: Block, inner: Sequence[Back]) -> None:

@@ -27,7 +27,7 @@ from hovis.passes.rewriting import replace_in, replaced
 from hovis.passes.scalar.instcombine import computed, is_computed
 from hovis_xla.analysis.loop_condition import ways
 from hovis_xla.analysis.loop_forest import Region, fits, successors
-from hovis_xla.analysis.ranges.intervals import COMPARISONS
+from hovis_xla.analysis.ranges.intervals import NEGATED
 from hovis_xla.loops import driver
 from hovis_xla.loops.driver import Rewriting, Sweep
 
@@ -67,7 +67,8 @@ def _found(candidates: "Callable[[Sweep, Region], Iterator[_Peeled]]", sweep: Sw
 def _rounds(sweep: Sweep, region: Region) -> "Iterator[_Peeled]":
     """Yield the candidates for a loop with several headers: the blocks that lead into it, with each block of the loop."""
     if len(region.heads) > 1:
-        starts = [b for way in _ways(sweep, region) for b in _leading_to(sweep, way)]
+        outside = sweep.listed({b for head in region.heads for b, _ in sweep.before[head]} - region.blocks)
+        starts = [b for block in outside for b in _leading_to(sweep, block)]
         for place in (_Place(sweep, region, target) for target in sweep.ordered(region)):
             yield from (_Peeled(sweep, place, start) for start in starts)
 
@@ -81,11 +82,6 @@ def _loops(sweep: Sweep, region: Region) -> "Iterator[_Peeled]":
         fronts = sweep.near(region, BACK + 1) - region.blocks  # the branches in the half iteration, and the block where they diverge
         place = _Place(sweep, region, middle, parted=True)
         yield from (_Peeled(sweep, place, start) for start in sweep.listed(fronts))
-
-
-def _ways(sweep: Sweep, region: Region) -> list[Block]:
-    """Return the blocks outside of a loop that lead into it."""
-    return [b for b in sweep.listed({b for head in region.heads for b, _ in sweep.before[head]}) if b not in region.blocks]
 
 
 def _leading_to(sweep: Sweep, block: Block) -> list[Block]:
@@ -111,7 +107,7 @@ def _test_within(sweep: Sweep, region: Region) -> Block | None:
     if block in region.loops or stay.block in region.heads or len(sweep.before[stay.block]) != 1 or stay.args:
         return None
     test = block.terminator.cond  # type: ignore[union-attr]
-    if not isinstance(test, Op) or test not in block.ops or test.callee not in COMPARISONS or test.effect:
+    if not isinstance(test, Op) or test not in block.ops or test.callee not in NEGATED or test.effect:
         return None
     elsewhere = [b for b in sweep.users([test]) if b is not block and any(test is v for v in operands(b))]
     return None if elsewhere or any(test in op.operands() for op in block.ops) else block

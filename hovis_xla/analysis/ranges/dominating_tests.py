@@ -9,14 +9,14 @@ from hovis.ir import operations
 from hovis.ir.analysis.control_flow import Dominators
 from hovis.ir.model import Block, Op, Operand, Param
 from hovis.lattice import Const
-from hovis_xla.analysis.ranges.intervals import COMPARISONS
+from hovis_xla.analysis.ranges.intervals import NEGATED, SWAPPED
 
 #: At most this many tests of a value are used, the nearest ones that dominate the block.
 LOOKED_BACK: Final = 64
 
 
 class Fact(NamedTuple):
-    """What the outcome of a test says of a value: the comparison with ``bound`` holds, or does not; the value is its left operand, or its right one.
+    """What the outcome of a test says of a value: the comparison ``how(value, bound)`` holds.
 
     square  the value times itself is compared, which is this op
     step    the test is ``range_goes_on``: by the sign of this step, the value is less or greater than the bound
@@ -24,9 +24,7 @@ class Fact(NamedTuple):
 
     value: Op | Param
     bound: Operand
-    callee: Any = None
-    holds: bool = True
-    left: bool = True
+    how: Any = None
     square: Op | None = None
     step: Operand | None = None
 
@@ -42,16 +40,17 @@ def facts(cond: Operand, truth: bool) -> Iterator[Fact]:
         for part in args:
             yield from facts(part, truth)
     elif callee in (bool, operator.truth) and isinstance(args[0], Op | Param):
-        yield Fact(args[0], Const(0), operator.ne, truth)
+        yield Fact(args[0], Const(0), operator.ne if truth else operator.eq)
         yield from facts(args[0], truth)
     elif callee is operations.range_goes_on and truth and isinstance(args[0], Op | Param):
         yield Fact(args[0], args[1], step=args[2])
-    elif callee in COMPARISONS and len(args) == 2 and args[0] is not args[1]:
-        for left, (mine, other) in ((True, args), (False, args[::-1])):
+    elif callee in NEGATED and len(args) == 2 and args[0] is not args[1]:
+        holds = callee if truth else NEGATED[callee]
+        for how, mine, other in ((holds, *args), (SWAPPED[holds], *args[::-1])):
             if isinstance(mine, Op | Param):
-                yield Fact(mine, other, callee, truth, left)
+                yield Fact(mine, other, how)
             if isinstance(mine, Op) and mine.callee is operator.mul and mine.args[0] is mine.args[1] and isinstance(mine.args[0], Op | Param):
-                yield Fact(mine.args[0], other, callee, truth, left, mine)
+                yield Fact(mine.args[0], other, how, mine)
 
 
 class Tests:

@@ -25,7 +25,7 @@ from hovis_xla.analysis.loop_forest import Region, all_loops, reachable, regions
 from hovis_xla.analysis.ranges import intervals
 from hovis_xla.analysis.ranges.bounded_sums import bounded_sums
 from hovis_xla.analysis.ranges.dominating_tests import Fact, Tests, facts
-from hovis_xla.analysis.ranges.intervals import ADDS, RESULTS, SUBTRACTS, Interval, join, meet, within
+from hovis_xla.analysis.ranges.intervals import ADDS, RESULTS, SAYS, SUBTRACTS, Interval, join, meet, within
 
 #: The interval of Python's integers in compiled code.
 INT64: Final[Interval] = (-(2**63), 2**63 - 1)
@@ -105,7 +105,6 @@ class Ranges:
 
     def __init__(self, function: Function, given: Sequence[Interval | None] = ()) -> None:
         self.order = reachable(function)
-        self.number = {b: k for k, b in enumerate(self.order)}
         self.edges: dict[Block, list[tuple[Block, Edge]]] = {b: [] for b in self.order}
         for block in self.order:
             for edge in successors(block):
@@ -206,12 +205,11 @@ class Ranges:
             if bound is None or (fact.step is not None and (step is None or step[0] <= 0 <= step[1])):
                 continue
             if step is not None:
-                found = intervals.said(operator.lt if step[0] > 0 else operator.gt, True, True, found, bound)
+                found = SAYS[operator.lt if step[0] > 0 else operator.gt](found, bound)
             elif fact.square is None:
-                found = intervals.said(fact.callee, fact.holds, fact.left, found, bound)
+                found = SAYS[fact.how](found, bound)
             elif not _wraps(fact.square.type):
-                most = intervals.said(fact.callee, fact.holds, fact.left, self._seen(fact.square) or INT64, bound)[1]
-                root = math.isqrt(max(0, most))
+                root = math.isqrt(max(0, SAYS[fact.how](self._seen(fact.square) or INT64, bound)[1]))
                 found = meet(found, (-root, root))
         return found
 

@@ -135,35 +135,21 @@ def _before(bound: Interval, distance: Interval) -> Interval | None:
     return (before(bound[0], distance[0]), before(bound[1], distance[0])) if distance[0] == distance[1] else None
 
 
-#: For each callable, the function from the intervals of its operands to that of its result (None: unknown).
-RESULTS: Final[dict[Any, Callable[..., Interval | None]]] = {
+#: For each operator that also exists in place, the function from the intervals of its operands to that of its result (None: unknown).
+_ARITHMETIC: Final[dict[Any, Callable[..., Interval | None]]] = {
     operator.add: add, operator.sub: sub, operator.mul: mul, operator.floordiv: floordiv, operator.mod: mod, operator.and_: and_, operator.or_: or_,
-    operator.xor: _bits, operator.lshift: lshift, operator.rshift: rshift, operator.pow: pow_, operator.neg: neg, operator.pos: _same,
-    operator.invert: invert, operator.abs: abs_, builtins.abs: abs_, builtins.min: _least, builtins.max: _greatest, int: _same, operator.index: _same,
-    operations.range_step: _same, before: _before,
-    **{getattr(operator, "i" + fn.__name__.strip("_")): found for fn, found in (
-        (operator.add, add), (operator.sub, sub), (operator.mul, mul), (operator.floordiv, floordiv), (operator.mod, mod), (operator.and_, and_),
-        (operator.or_, or_), (operator.xor, _bits), (operator.lshift, lshift), (operator.rshift, rshift), (operator.pow, pow_))},
+    operator.xor: _bits, operator.lshift: lshift, operator.rshift: rshift, operator.pow: pow_,
+}  # fmt: skip
+
+#: The same for each callable.
+RESULTS: Final[dict[Any, Callable[..., Interval | None]]] = {
+    **_ARITHMETIC, **{getattr(operator, f"i{fn.__name__.strip('_')}"): found for fn, found in _ARITHMETIC.items()},
+    operator.neg: neg, operator.pos: _same, operator.invert: invert, operator.abs: abs_, builtins.abs: abs_, builtins.min: _least, builtins.max: _greatest,
+    int: _same, operator.index: _same, operations.range_step: _same, before: _before,
 }  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------------- constraints from comparisons
-
-
-def _less(x: Interval, y: Interval) -> Interval:
-    return meet(x, (x[0], y[1] - 1))
-
-
-def _less_equal(x: Interval, y: Interval) -> Interval:
-    return meet(x, (x[0], y[1]))
-
-
-def _greater(x: Interval, y: Interval) -> Interval:
-    return meet(x, (y[0] + 1, x[1]))
-
-
-def _greater_equal(x: Interval, y: Interval) -> Interval:
-    return meet(x, (y[0], x[1]))
 
 
 def _not_equal(x: Interval, y: Interval) -> Interval:
@@ -172,21 +158,20 @@ def _not_equal(x: Interval, y: Interval) -> Interval:
     return (x[0] + (x[0] == y[0])), (x[1] - (x[1] == y[0]))
 
 
-#: The interval of x if the comparison of x with y holds, and if it does not; then the same for y.
-_SAYS: Final[dict[Any, tuple[Callable[[Interval, Interval], Interval], ...]]] = {
-    operator.lt: (_less, _greater_equal, _greater, _less_equal),
-    operator.le: (_less_equal, _greater, _greater_equal, _less),
-    operator.gt: (_greater, _less_equal, _less, _greater_equal),
-    operator.ge: (_greater_equal, _less, _less_equal, _greater),
-    operator.eq: (meet, _not_equal, meet, _not_equal),
-    operator.ne: (_not_equal, meet, _not_equal, meet),
+#: The interval of x where a comparison of x with y holds.
+SAYS: Final[dict[Any, Callable[[Interval, Interval], Interval]]] = {
+    operator.lt: lambda x, y: meet(x, (x[0], y[1] - 1)),
+    operator.le: lambda x, y: meet(x, (x[0], y[1])),
+    operator.gt: lambda x, y: meet(x, (y[0] + 1, x[1])),
+    operator.ge: lambda x, y: meet(x, (y[0], x[1])),
+    operator.eq: meet,
+    operator.ne: _not_equal,
 }
 
-
-def said(callee: object, holds: bool, left: bool, mine: Interval, other: Interval) -> Interval:
-    """Return the interval of an operand of a comparison (the left one, if ``left``) where the comparison holds, or does not hold (``holds``)."""
-    rules = _SAYS[callee]
-    return rules[(0 if holds else 1) + (0 if left else 2)](mine, other)
-
-
-COMPARISONS: Final = frozenset(_SAYS)
+#: Each comparison with its sides exchanged, and its negation.
+SWAPPED: Final[dict[Any, Any]] = {
+    operator.lt: operator.gt, operator.le: operator.ge, operator.gt: operator.lt, operator.ge: operator.le, operator.eq: operator.eq, operator.ne: operator.ne,
+}  # fmt: skip
+NEGATED: Final[dict[Any, Any]] = {
+    operator.lt: operator.ge, operator.le: operator.gt, operator.gt: operator.le, operator.ge: operator.lt, operator.eq: operator.ne, operator.ne: operator.eq,
+}  # fmt: skip
