@@ -7,7 +7,7 @@ which shapes depend are no obstacle: the next piece is compiled for the shapes t
 import itertools
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -88,7 +88,7 @@ class Piece:
             if kind is PYTHON:
                 self._started = None, start
             return None
-        if self._stores and _overlap(args):
+        if self._stores and overlap(args):
             return None
         if contest.begin(args) == "python":
             if contest.winner is None or contest.alert < math.inf:
@@ -187,6 +187,6 @@ def _kind_of(value: Any) -> Any:
     return (value.dtype.num, value.dtype.isnative, value.shape) if type(value) is np.ndarray else type(value)
 
 
-def _overlap(args: tuple[Any, ...]) -> bool:
-    """May two of the arrays share memory? A store into one could then change the other."""
+def overlap(args: Iterable[Any]) -> bool:
+    """May two of the arrays among the values share memory? A store into one could then change the other."""
     return any(np.may_share_memory(a, b) for a, b in itertools.combinations([a for a in args if type(a) is np.ndarray], 2))
