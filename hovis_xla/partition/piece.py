@@ -148,29 +148,23 @@ class Piece:
 
     def _lowered(self, types: list[Num | Known | None]) -> Kind:
         try:
-            found = self._executable(types)
+            found = Executable.of(self.outlined.function, types, self.exact, self.ordered)
         except NotLowerable as reason:
+            if isinstance(reason, ShapeUnknown) and not self.sizes_known and any(isinstance(t, Num) and t.python is int for t in types):
+                # a shape depends on an integer: from now on, integers are part of the key, and each value is compiled separately
+                self.sizes_known = True
+                self.table.clear()
+                return Kind(None)
             if self.compiled or any(isinstance(t, Num) and 0 in t.shape for t in types):
                 return Kind(None)  # other kinds can be lowered, or might be
             self.off = True
             self.complain(reason)
             return Kind(None)
-        if found is None or not found.is_worth_it:
+        if not found.is_worth_it:
             return Kind(None)
         self.compiled += 1
         found.log = self.log
         return Kind(found)
-
-    def _executable(self, types: list[Num | Known | None]) -> Executable | None:
-        try:
-            return Executable.of(self.outlined.function, types, self.exact, self.ordered)
-        except ShapeUnknown:
-            if self.sizes_known or not any(isinstance(t, Num) and t.python is int for t in types):
-                raise
-            # a shape depends on an integer: from now on, integers are part of the key, and each value is compiled separately
-            self.sizes_known = True
-            self.table.clear()
-            return None
 
     def prepare(self, types: list[Num]) -> None:
         """Lower the piece for the types known before any arguments have come; complain if that is impossible."""
