@@ -174,11 +174,7 @@ class Trace:
     def passes(self, names: Any = "default") -> "Trace":
         """Return the Trace after these passes."""
         function = pipeline.run(self.function, names)
-        signature = self.signature.renamed(self.function.params, function.params)
-        other = Trace(self.fn, signature, callees(function), self.options)
-        other.fallback, other.reasons, other.stats = self.fallback, self.reasons, self.stats
-        other.static, other.guards, other.kept = self.static, self.guards, self.kept
-        return other
+        return with_function(self, function, self.signature.renamed(self.function.params, function.params))
 
     def compile(self) -> Callable[..., Any]:
         """Return the residual: a Python function of the unknown arguments, whose parameters have the same kinds and defaults as in the original.
@@ -327,6 +323,14 @@ class Trace:
                     return f"{near(place.file)}:{place.line}"
         code = getattr(python_function(self.fn)[0], "__code__", None)
         return f"{near(code.co_filename)}:{code.co_firstlineno}" if code else name_of(self.fn)
+
+
+def with_function(traced: Trace, function: Function, signature: Signature) -> Trace:
+    """Return a Trace that has this function, with its callees, in place of the traced one."""
+    other = Trace(traced.fn, signature, callees(function), traced.options)
+    other.fallback, other.reasons, other.stats = traced.fallback, traced.reasons, traced.stats
+    other.static, other.guards, other.kept = traced.static, traced.guards, traced.kept
+    return other
 
 
 def one_call(fn: Any, signature: Signature, chosen: "Options", why: str) -> Trace:

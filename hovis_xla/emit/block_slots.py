@@ -1,11 +1,11 @@
-"""Slots of blocks during the lowering of control flow: comparing slots and joining their types."""
+"""Slots of blocks during the lowering of control flow: comparing slots, joining their types and describing them."""
 
 from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from hovis.lattice.constants import same_constant
+from hovis.lattice.constants import is_immutable, same_constant
 from hovis.lattice.inspection import is_a
 from hovis_xla.emit import builder
 from hovis_xla.emit.builder import T
@@ -90,11 +90,15 @@ def join_nums(a: Num, b: Num) -> Num | None:
 
 
 def describe(slot: Slot) -> str:
+    """Describe an operand or a slot in words for an error message."""
+    if isinstance(slot, Val):
+        return str(slot.num)
     if isinstance(slot, Known):
-        return f"a constant of type {type(slot.value).__name__}"
+        text = repr(slot.value) if is_immutable(slot.value) else ""
+        return text if 0 < len(text) <= 40 else f"a {type(slot.value).__name__}"
     if isinstance(slot, OneOf):
         return " or ".join(map(describe, slot.members))
-    return getattr(slot.callee, "__name__", "a container") if isinstance(slot, Struct) else "a method" if not isinstance(slot, Val) else str(slot.num)
+    return "a container" if isinstance(slot, Struct) else "a method"
 
 
 def as_val(slot: Slot, num: Num) -> Val:

@@ -12,7 +12,7 @@ from hovis.base.deadline import OutOfTime
 from hovis.base.once import alone
 from hovis.front import tracing
 from hovis.front.callables import python_function
-from hovis.ir.model import callees
+from hovis.front.traces import with_function
 from hovis.passes import pipeline
 from hovis_xla.abi.ordered_effects import Log, with_log
 
@@ -22,9 +22,7 @@ AFTERWARDS: Final = 0.5
 
 def replaying(traced: tracing.Trace, log: Log) -> Callable[..., Any]:
     """Return the residual for calls that an executable has given up; it does not repeat the side effects that are in the log."""
-    other = tracing.Trace(traced.fn, traced.signature, callees(with_log(traced.function, log)), traced.options)
-    other.static, other.guards = traced.static, traced.guards
-    return log.once(other.by_position())
+    return log.once(with_function(traced, with_log(traced.function, log), traced.signature).by_position())
 
 
 @alone

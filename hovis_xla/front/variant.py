@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-import numpy as np
-
 from hovis.base import deadline
 from hovis.base.deadline import OutOfTime
 from hovis.base.once import COMPILER
@@ -30,6 +28,7 @@ from hovis_xla.front.residuals import AFTERWARDS, replaying, without_checks
 from hovis_xla.jaxlib import adapter
 from hovis_xla.jaxlib.adapter import XlaError
 from hovis_xla.partition.decide import Decision, Parts, decide
+from hovis_xla.partition.piece import overlap
 from hovis_xla.runtime import jaxlib_checks
 from hovis_xla.runtime.executable import Executable
 from hovis_xla.runtime.size_buckets import Sized, never
@@ -142,8 +141,7 @@ class Variant(PythonVariant):
         executable = self.decision.executable
         if not self._auto or self.xla is None or executable is None or not executable.lowered.written:
             return None
-        arrays = [leaf for leaf in self._leaves(args, kwargs) or () if type(leaf) is np.ndarray]
-        if not any(np.may_share_memory(a, b) for a, b in itertools.combinations(arrays, 2)):
+        if not overlap(self._leaves(args, kwargs) or ()):
             return None
         if self.shared is None:
             self.shared = Variant(self.trace, self.original, self.key, args, kwargs, executable.exact, "python")

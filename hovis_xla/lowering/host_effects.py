@@ -17,7 +17,7 @@ from hovis_xla.analysis import persistent_scalars
 from hovis_xla.analysis.persistent_scalars import Variable
 from hovis_xla.analysis.primitive_effects import ACTS
 from hovis_xla.emit import builder, custom_calls
-from hovis_xla.emit.block_slots import TAG, as_val, num_of, tensor
+from hovis_xla.emit.block_slots import TAG, as_val, describe, num_of, tensor
 from hovis_xla.emit.builder import T, tensor_type
 from hovis_xla.emit.locations import Location
 from hovis_xla.emit.values import ARRAY, EITHER, SCALAR, Handle, Known, NotLowerable, Num, OneOf, Operand, Raised, Struct, Val, is_handle, num_of_type
@@ -25,7 +25,7 @@ from hovis_xla.jaxlib.adapter import ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 from hovis_xla.lowering.control.carried_kinds import WHICH
 from hovis_xla.lowering.control.control_flow import Walker
-from hovis_xla.lowering.operands import described, is_raised, name_of
+from hovis_xla.lowering.operands import is_raised, name_of
 
 
 class Effects(Walker):
@@ -62,7 +62,7 @@ class Effects(Walker):
         if isinstance(operand, Known) and not is_a(operand.value, np.ndarray | Raised | Handle):
             return "known", operand.value
         if not isinstance(operand, Known | Val) or is_raised(operand) or is_handle(operand):
-            raise NotLowerable(f"{name_of(callee)} of {described(operand)}")
+            raise NotLowerable(f"{name_of(callee)} of {describe(operand)}")
         value = self.val(operand)
         if value.num.kind == EITHER:
             leaves += [Val(Num(SCALAR, value.num.dtype), value.ir), Val(TAG, value.tag)]

@@ -32,7 +32,7 @@ from hovis_xla.analysis.growable_lists import ItemsSeen
 from hovis_xla.analysis.primitive_effects import ENVIRONMENT
 from hovis_xla.analysis.side_effects import acts, makes_text
 from hovis_xla.emit import builder
-from hovis_xla.emit.block_slots import as_val, join_nums, num_of, same_slot, tensor, unify
+from hovis_xla.emit.block_slots import as_val, describe, join_nums, num_of, same_slot, tensor, unify
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.values import (
     ARRAY,
@@ -57,7 +57,7 @@ from hovis_xla.emit.values import (
     view_roots,
 )
 from hovis_xla.lowering.host_effects import Effects
-from hovis_xla.lowering.operands import as_told, described, is_raised, name_of
+from hovis_xla.lowering.operands import as_told, is_raised, name_of
 from hovis_xla.ops import FOLDABLE, ROWS, VIEWS
 from hovis_xla.ops.indexing import out_argument, views
 from hovis_xla.ops.memory import growable_lists, list_memory
@@ -179,7 +179,7 @@ class Calls(Effects):
         elif not isinstance(reason, ShapeUnknown):
             found = host_callbacks.attempt(self, callee, args, kwargs, op)
         if found is None:
-            what = ", ".join([described(a) for a in args] + [f"{k}={described(v)}" for k, v in kwargs.items()])
+            what = ", ".join([describe(a) for a in args] + [f"{k}={describe(v)}" for k, v in kwargs.items()])
             chooses = _of_numpy(callee) and any(map(_holds_number, (*args, *kwargs.values())))
             raise reason or (NumberUnknown if chooses else NotLowerable)(f"{name_of(callee)}({what})")
         if callee in VIEWS and isinstance(found, Val) and found.num.kind == ARRAY:
@@ -270,7 +270,7 @@ class Calls(Effects):
             return None
         except Exception as error:
             interrupts.let_through(error)
-            raise Raises(f"{name_of(callee)}({', '.join(map(described, args))})", type(error)) from None
+            raise Raises(f"{name_of(callee)}({', '.join(map(describe, args))})", type(error)) from None
         return Known(found) if _constant(found) else None
 
     def _all_known(self, named: dict[str, Operand]) -> dict[str, Any]:

@@ -8,15 +8,14 @@ from hovis.ir import operations
 from hovis.ir.model import Op, Param
 from hovis.ir.model import Operand as IrOperand
 from hovis.lattice import AbstractValue, Array, Const, Partial, Type
-from hovis.lattice.constants import is_immutable
 from hovis.lattice.inspection import is_a
 from hovis_xla.analysis.ranges.integer_ranges import limits, limits_of
 from hovis_xla.analysis.ranges.intervals import RESULTS, Interval
 from hovis_xla.analysis.speculative_loads import read_if
 from hovis_xla.emit import builder
-from hovis_xla.emit.block_slots import as_val
+from hovis_xla.emit.block_slots import as_val, describe
 from hovis_xla.emit.builder import T
-from hovis_xla.emit.values import ARRAY, EITHER, Known, NotLowerable, OneOf, Operand, Raised, Struct, Val, abstract, num_of_value
+from hovis_xla.emit.values import ARRAY, EITHER, Known, NotLowerable, Operand, Raised, Struct, Val, abstract, num_of_value
 from hovis_xla.lowering.array_values import Arrays
 
 
@@ -44,7 +43,7 @@ class Operands(Arrays):
                     return as_val(operand, num)
                 except OverflowError:
                     raise NotLowerable("an integer of more than 64 bits") from None
-        raise NotLowerable(f"a number or an array is needed here, not {described(operand)}")
+        raise NotLowerable(f"a number or an array is needed here, not {describe(operand)}")
 
     def interval(self, operand: Operand) -> "Interval | None":
         """Return the interval of an integer operand of the current operation, or None if it is no integer."""
@@ -115,17 +114,6 @@ def where_called(op: Op) -> str:
     """Describe the callee of an op and its place in the source."""
     at = op.location
     return name_of(op.callee) if at is None else f"{name_of(op.callee)} ({at.file}:{at.line})"
-
-
-def described(operand: Operand) -> str:
-    if isinstance(operand, Val):
-        return str(operand.num)
-    if isinstance(operand, Known):
-        text = repr(operand.value) if is_immutable(operand.value) else ""
-        return text if 0 < len(text) <= 40 else f"a {type(operand.value).__name__}"
-    if isinstance(operand, OneOf):
-        return " or ".join(map(described, operand.members))
-    return "a container" if isinstance(operand, Struct) else "a method"
 
 
 def as_told(told: AbstractValue, found: Operand) -> None:

@@ -38,7 +38,6 @@ Stage = Callable[[Function], Function]
 Rewriting = Callable[..., Any]
 
 
-
 def delay_polls(function: Function) -> Function:
     """Eliminate polls for signals that may be delivered later.
 

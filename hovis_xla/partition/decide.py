@@ -13,6 +13,7 @@ from typing import Any, Final
 from hovis.base import deadline
 from hovis.front import tracing
 from hovis.front.autotuner import PATIENCE
+from hovis.front.traces import with_function
 from hovis.ir.model import Function, Op, callees
 from hovis.ir.naming import printable
 from hovis.passes.pass_runner import checking, run_pass
@@ -85,9 +86,7 @@ class Parts:
         if found is None or not self.pieces or self.stale:
             self.close()
             return None
-        traced = self.traced
-        other = tracing.Trace(traced.fn, traced.signature, callees(found), traced.options)
-        other.static, other.guards = traced.static, traced.guards
+        other = with_function(self.traced, found, self.traced.signature)
         made = other.by_position()
         return None if other.late else made
 

@@ -7,7 +7,7 @@ which shapes depend are no obstacle: the next piece is compiled for the shapes t
 import itertools
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -88,7 +88,7 @@ class Piece:
             if kind is PYTHON:
                 self._started = None, start
             return None
-        if self._stores and _overlap(args):
+        if self._stores and overlap(args):
             return None
         if contest.begin(args) == "python":
             if contest.winner is None or contest.alert < math.inf:
@@ -148,29 +148,23 @@ class Piece:
 
     def _lowered(self, types: list[Num | Known | None]) -> Kind:
         try:
-            found = self._executable(types)
+            found = Executable.of(self.outlined.function, types, self.exact, self.ordered)
         except NotLowerable as reason:
+            if isinstance(reason, ShapeUnknown) and not self.sizes_known and any(isinstance(t, Num) and t.python is int for t in types):
+                # a shape depends on an integer: from now on, integers are part of the key, and each value is compiled separately
+                self.sizes_known = True
+                self.table.clear()
+                return Kind(None)
             if self.compiled or any(isinstance(t, Num) and 0 in t.shape for t in types):
                 return Kind(None)  # other kinds can be lowered, or might be
             self.off = True
             self.complain(reason)
             return Kind(None)
-        if found is None or not found.is_worth_it:
+        if not found.is_worth_it:
             return Kind(None)
         self.compiled += 1
         found.log = self.log
         return Kind(found)
-
-    def _executable(self, types: list[Num | Known | None]) -> Executable | None:
-        try:
-            return Executable.of(self.outlined.function, types, self.exact, self.ordered)
-        except ShapeUnknown:
-            if self.sizes_known or not any(isinstance(t, Num) and t.python is int for t in types):
-                raise
-            # a shape depends on an integer: from now on, integers are part of the key, and each value is compiled separately
-            self.sizes_known = True
-            self.table.clear()
-            return None
 
     def prepare(self, types: list[Num]) -> None:
         """Lower the piece for the types known before any arguments have come; complain if that is impossible."""
@@ -187,6 +181,6 @@ def _kind_of(value: Any) -> Any:
     return (value.dtype.num, value.dtype.isnative, value.shape) if type(value) is np.ndarray else type(value)
 
 
-def _overlap(args: tuple[Any, ...]) -> bool:
-    """May two of the arrays share memory? A store into one could then change the other."""
+def overlap(args: Iterable[Any]) -> bool:
+    """May two of the arrays among the values share memory? A store into one could then change the other."""
     return any(np.may_share_memory(a, b) for a, b in itertools.combinations([a for a in args if type(a) is np.ndarray], 2))

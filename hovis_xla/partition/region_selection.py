@@ -111,7 +111,7 @@ class Choice:
             loop = region.loops.get(block)
             start = block if loop is None else loop.heads[0]
             found = self._grow(start, region)
-            if found and not self._is_dead(found):
+            if found and self.origins.get(first_op(self.function, found, self.origins)) not in self.limits.dead:
                 taken |= found
                 if self._promising(found, region):
                     pieces.append(Chosen(start, found, {region.loops[b].heads[0] for b in found if b in region.loops}))
@@ -260,9 +260,6 @@ class Choice:
         made: set[Operand] = {op for b in (*found, *members) for op in b.ops}
         used = [a for b in members for op in b.ops for a in op.operands()] + [b.terminator.cond for b in members if isinstance(b.terminator, Branch)]
         return all(not isinstance(a, Op | Param) or a in made or numeric(a.type) for a in used)
-
-    def _is_dead(self, blocks: set[Block]) -> bool:
-        return self.origins.get(first_op(self.function, blocks, self.origins)) in self.limits.dead
 
     def _promising(self, blocks: set[Block], region: Region) -> bool:
         """Is the piece worth a try: does it contain a loop, arithmetic on arrays or a call of a residual function?"""

@@ -162,7 +162,7 @@ class Rewriter:
         if isinstance(end, Invoke):
             self._check(end.op)
         if isinstance(end, Return):
-            end.value = self._result(end.value)
+            end.value = self.cut(end.value)
         for edge in edges(end):
             for param, arg in zip(edge.block.params, edge.args, strict=True):
                 if isinstance(arg, Param | Op):
@@ -297,14 +297,11 @@ class Rewriter:
 
     # --------------------------------------------------------------------------------------------- results
 
-    def _result(self, value: Operand) -> Operand:
-        """Return the returned value, cut to its true sizes."""
-        return value if not isinstance(value, Param | Op) or value in self.built else self.cut(value)
-
-    def cut(self, value: Value) -> Operand:
+    def cut(self, value: Operand) -> Operand:
+        """Return a result, or a part of one, cut to its true sizes."""
         if value in self.views:
             raise Unbucketed("an argument that is padded is returned, or a view of it")
-        if not self.varies(value):
+        if not isinstance(value, Param | Op) or not self.varies(value):
             return value
         sizes = [self.count(d) if isinstance(d, Size) else Const(None) for d in self.dims[value]]
         return self.emit(clipped, value, *sizes, type=value.type)

@@ -133,7 +133,7 @@ def _container(r: Rewriter, op: Op) -> Operand:
     if op.callee is operations.make_tuple and all(isinstance(d, Size) or type(d) is int for d in dims):
         r.shapes[op] = dims  # type: ignore[assignment]
     else:
-        op.args = tuple(r.cut(v) if isinstance(v, Param | Op) and v not in r.built else v for v in op.args)
+        op.args = tuple(map(r.cut, op.args))
         r.built.add(op)
     return r.keep(op)
 

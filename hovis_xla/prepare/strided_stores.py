@@ -68,13 +68,9 @@ def _bounds(op: Op) -> tuple[Operand, ...]:
     start, stop, step = part.args
     if num is None or num.shape or isinstance(step, Const) or _type(step) != _INT or not (shape and isinstance(shape[0], Const)):
         return ()
-    start = Const(0) if _is_none(start) else start
-    stop = Const(shape[0].value) if _is_none(stop) else stop
+    start = Const(0) if start == Const(None) else start
+    stop = Const(shape[0].value) if stop == Const(None) else stop
     return (start, stop, step) if all(forget(_type(b)) == _INT for b in (start, stop)) else ()
-
-
-def _is_none(operand: Operand) -> bool:
-    return isinstance(operand, Const) and operand.value is None
 
 
 def _type(operand: Any) -> AbstractValue:

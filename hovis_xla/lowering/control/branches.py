@@ -5,6 +5,7 @@ are executed and the results selected.  Arrays take no part in either: stores on
 (``store_sinking``), and a loop on a side gets a condition, to iterate only if its side is taken.
 """
 
+import functools
 import math
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -59,11 +60,8 @@ def is_one_of(choice: Choice, wanted: Collection[int]) -> "T | bool":
     if isinstance(choice, Two):
         yes, no = choice.yes in wanted, choice.no in wanted
         return yes if yes == no else choice.pred if yes else builder.not_(choice.pred)
-    found: T | None = None
-    for k in wanted:
-        one = builder.compare("EQ", choice, builder.constant(k, INT32))
-        found = one if found is None else builder.or_(found, one)
-    return False if found is None else found
+    tests = (builder.compare("EQ", choice, builder.constant(k, INT32)) for k in wanted)
+    return functools.reduce(builder.or_, tests) if wanted else False
 
 
 def renumber(choice: Choice, numbers: dict[int, int]) -> Choice:

@@ -179,10 +179,7 @@ class Walker(Operands, ABC):
         if not classes or ok is None:
             return Arrival(entries)
         if len(classes) == 1:
-            found = caught[0][0]
-            for condition, _ in caught[1:]:
-                found = builder.or_(found, condition)
-            return Arrival(entries, Two(found, 1, 0))
+            return Arrival(entries, Two(functools.reduce(builder.or_, [condition for condition, _ in caught]), 1, 0))
         number = builder.constant(0, INT32)
         for condition, cls in reversed(caught):
             number = builder.select(condition, builder.constant(1 + classes.index(cls), INT32), number)

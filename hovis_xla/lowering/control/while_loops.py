@@ -318,8 +318,6 @@ class LoopLowering(CarriedValues):
                     w.bail_if(builder.and_(test, self._guard(results)))
                 entries.insert(0, w.along(self.top.leave))
             choice: Choice = 0 if which is None else T(results[which], INT32, ())
-        blocks = [b for b, _ in entries]
-        if len(set(blocks)) < len(blocks):  # the exit of the test and a break lead to the same block
-            with ir.InsertionPoint(self.holder):
+            if len({b for b, _ in entries}) < len(entries):  # the exit of the test and a break lead to the same block
                 return w.merged(choice, [functools.partial(Arrival, [entry]) for entry in entries])
         return Arrival(entries, choice)
