@@ -239,7 +239,7 @@ def _asked_for(block: Block, start: int, leaving: Callable[[Block], list[Edge]])
 def _runs_code(op: Op) -> bool:
     """Whether op may run code that inspects the exception being handled, or raise an exception itself (except for a signal that arrives).
 
-    Reading or writing an item of a dict by a number or text does not count, though a finalizer, or ``__eq__`` of a key with the same hash, may run.
+    Storing or finding an item of a dict by a number or text does not count, though a finalizer, or ``__eq__`` of a key with the same hash, may run.
     """
     if op.callee in _ITEMS:
         kinds = [Type(type(arg.value)) if isinstance(arg, Const) else arg.type for arg in op.args[:2] if not isinstance(arg, Caught)]
@@ -259,7 +259,7 @@ def _operand(terminator: Terminator) -> Operand | None:
 
 #: Ops that return the exception that they are given.
 _TRACES: Final = ByIdentity((caught_at, passed))
-_ITEMS: Final = ByIdentity((operator.getitem, operator.setitem, operator.delitem, operator.contains))
+_ITEMS: Final = ByIdentity((operator.setitem, operator.contains))
 #: Ops that take an exception without inspecting its traceback.
 _BLIND: Final = ByIdentity((enter_handler, leave_handler, exception_matches, drop, keep))
 

@@ -24,6 +24,9 @@ _ACTS: Final = Effect.WRITES | Effect.OPAQUE | Effect.IO | Effect.RANDOM | Effec
 #: No mutable object can be reached from values of these classes.
 _SCALARS: Final = frozenset({int, float, bool, complex, str, bytes, type(None), range})
 
+#: Dictionaries with more keys are not searched for the names of attributes.
+MOST_KEYS: Final = 64
+
 
 def _readers() -> dict[int, tuple[tuple[str, ...], ...]]:
     """Return, per callee, the special methods that it may call on each operand."""
@@ -76,14 +79,14 @@ def _dictionary_to_be(instance: object) -> dict[str, Any]:
 def _test(held: Sequence[object], lacking: Sequence[object]) -> Callable[[Any], bool]:
     """Return a test of a value: is it none of held, nor the dictionary of one of lacking, which had none when they were folded?"""
     ids = {id(s): s for s in held}
-    names = {name for instance in lacking for name in inline_attributes.listed(instance) or ()}
+    names = frozenset(name for instance in lacking for name in inline_attributes.listed(instance) or ())
     nameless = [instance for instance in lacking if not inline_attributes.listed(instance)]
 
     def no_dictionary(value: Any) -> bool:
         if type(value) is not dict:
             return True
-        first = next(iter(value), None)     # the dictionary of an instance begins with one of its attributes
-        others = lacking if type(first) is str and first in names else nameless
+        # the dictionary of an instance holds its attributes
+        others = nameless if 0 < len(value) <= MOST_KEYS and names.isdisjoint(value) else lacking
         return not others or inline_attributes.are_elsewhere(value, others)
 
     def apart(value: Any) -> bool:

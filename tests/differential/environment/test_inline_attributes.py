@@ -400,6 +400,30 @@ def test_arguments_are_told_from_dictionaries_that_were_made_later():
         assert residual(vars(value), 5) == (1, 5)
 
 
+@pytest.mark.parametrize("change", [
+    lambda value: (delattr(value, "y"), delattr(value, "x"), setattr(value, "n", 0), setattr(value, "x", 5)),
+    pytest.param(lambda value: setattr(value, "__dict__", {"n": 1, "x": 5}), marks=put_off),
+    lambda value: vars(value).clear(),
+    lambda value: None,
+], ids=["other order", "another dictionary", "empty", "unchanged"])
+def test_a_dictionary_that_was_made_later_is_known_by_any_attribute(change):
+    class Pair:
+        def __init__(self):
+            self.y = 1
+            self.x = 5
+
+    value = Pair()
+
+    def store(held):
+        held["x"] = 7
+        return value.x
+
+    residual = hovis.specialize(store, dict)
+    assert residual({}) == residual({"other": 1}) == 5
+    change(value)
+    assert residual(vars(value)) == 7
+
+
 class Large(dict):
     def read(self, n):
         return self.extra + n

@@ -516,3 +516,43 @@ def test_exceptions(fn, calls):
 def test_an_exception_that_nobody_looks_at_is_not_made():
     trace = hovis.trace(sig, hovis.Int).passes()
     assert [op.callee for op in trace.ops] == [__import__("operator").mul]
+
+
+def fails():
+    raise ValueError("the first")
+
+
+def looks_up(found, key):
+    try:
+        fails()
+    except ValueError:
+        return found[key]
+
+
+def deletes(found, key):
+    try:
+        fails()
+    except ValueError:
+        del found[key]
+
+
+def stores(found, key):
+    try:
+        fails()
+    except ValueError:
+        found[key] = key in found
+        return found
+
+
+@pytest.mark.parametrize("inner", [looks_up, deletes, stores])
+@pytest.mark.parametrize("key", ["there", "missing", 3])
+@pytest.mark.parametrize("way", ["specialize", "jit"])
+def test_the_traceback_of_an_exception_that_is_the_context_of_another(inner, key, way):
+    def fn(found, key):
+        try:
+            return inner(found, key)
+        except KeyError as error:
+            return [at.name for at in traceback.extract_tb(error.__context__.__traceback__)]
+
+    residual = hovis.specialize(fn, dict, type(key)) if way == "specialize" else hovis.jit(fn)
+    assert residual({"there": 1}, key) == fn({"there": 1}, key)
