@@ -168,8 +168,8 @@ class Tables:
 #: The tables that decide how precise a trace is, and not what it finds.
 _LEARNED: Final = (
     "coarse", "contexts", "counted", "counting", "eager_classes", "endless", "entered", "forced", "frame_readers", "generator_splits", "generators",
-    "kept", "looked_up", "looks", "merge", "not_entered", "not_virtual", "owners", "paths", "polled", "real_classes", "reasons", "recursive", "shared", "stacks",
-    "static_size", "stored", "thawed", "thawed_globals", "tuples_seen", "unkeyed", "unrolled", "unshared", "used", "weakly",
+    "kept", "looked_up", "looks", "merge", "not_entered", "not_virtual", "owners", "paths", "polled", "real_classes", "reasons", "recursive",
+    "shared", "stacks", "static_size", "stored", "thawed", "thawed_globals", "tuples_seen", "unkeyed", "unrolled", "unshared", "used", "weakly",
 )
 
 
