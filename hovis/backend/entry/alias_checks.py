@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import GetSetDescriptorType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any, Final
 
-from hovis.engine.state.type_lookup import attribute_place, is_python_class
+from hovis.engine.environment.guards import can_change
+from hovis.engine.state.type_lookup import attribute_place
 from hovis.ir import operations as ops
 from hovis.ir.model import Block, Effect, Function, Op, Operand, Param, callees, edges
 from hovis.lattice import AbstractValue, Const, Type, Union, inline_attributes
@@ -59,7 +60,7 @@ def stands_apart(params: Iterable[Param], function: Function, static: tuple[obje
     if not static or not any(op.effect & (Effect.WRITES | Effect.OPAQUE) for op in function.ops()):
         return
     uses = _Uses(function)
-    places = [(held, attribute_place(held)) for held in static if is_python_class(type(held))]
+    places = [(held, attribute_place(held)) for held in static if can_change(type(held))]
     #: writing to the ``__dict__`` of a folded instance changes its attributes, even if the dictionary is created later
     static = (*static, *(place for held, place in places if place is not None and place is not held))
     inline = {id(held): held for held, place in places if place is held}

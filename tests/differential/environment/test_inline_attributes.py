@@ -424,6 +424,20 @@ def test_a_dictionary_that_was_made_later_is_known_by_any_attribute(change):
     assert residual(vars(value)) == 7
 
 
+def test_the_dictionary_of_an_instance_whose_class_names_no_module():
+    namespace = {}
+    exec("class Made:\n    def __init__(self):\n        self.x = 5", namespace)
+    value = namespace["Made"]()
+    assert type(value).__module__ == "builtins"
+
+    def store(held):
+        held["x"] = 7
+        return value.x
+
+    residual = hovis.specialize(store, dict)
+    assert (residual({}), residual(vars(value))) == (5, 7)
+
+
 class Large(dict):
     def read(self, n):
         return self.extra + n
