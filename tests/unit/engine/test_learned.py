@@ -66,11 +66,20 @@ def test_a_second_trace_is_short():
     first = hovis.trace(run, Int)
     again = hovis.trace(run, Int)
     assert str(first) == str(again)
+    assert str(hovis.explain(first)) == str(hovis.explain(again))
     assert again.stats["restarts"] == 0
     assert again.stats["instructions"] * 3 < first.stats["instructions"] * 2
     third = hovis.trace(run, Int)
     assert third.stats["instructions"] == again.stats["instructions"]
     same(observe(run, (5,)), observe(again.compile(), (5,)))
+
+
+def test_reasons_are_told_again():
+    def fn(x):
+        return sum([int(str(k)) for k in range(x)]) + len({str(k) for k in range(1000)})
+
+    first = hovis.trace(fn, Int)
+    assert str(hovis.explain(hovis.trace(fn, Int))) == str(hovis.explain(first))
 
 
 def test_nothing_is_learned_from_a_trace_that_is_gone():
