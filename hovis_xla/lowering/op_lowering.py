@@ -181,7 +181,10 @@ class Calls(Effects):
         if found is None:
             what = ", ".join([describe(a) for a in args] + [f"{k}={describe(v)}" for k, v in kwargs.items()])
             chooses = _of_numpy(callee) and any(map(_holds_number, (*args, *kwargs.values())))
-            raise reason or (NumberUnknown if chooses else NotLowerable)(f"{name_of(callee)}({what})")
+            try:
+                raise reason or (NumberUnknown if chooses else NotLowerable)(f"{name_of(callee)}({what})")
+            finally:
+                del reason  # its traceback refers to this frame: a cycle would keep all frames alive
         if callee in VIEWS and isinstance(found, Val) and found.num.kind == ARRAY:
             found = Val(found.num, found.ir, roots=view_roots(a for a in args if isinstance(a, Val) and a.num.kind == ARRAY) or found.roots)
         return found

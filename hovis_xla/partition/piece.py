@@ -158,7 +158,7 @@ class Piece:
             if self.compiled or any(isinstance(t, Num) and 0 in t.shape for t in types):
                 return Kind(None)  # other kinds can be lowered, or might be
             self.off = True
-            self.complain(reason)
+            self.complain(reason.bare())
             return Kind(None)
         if not found.is_worth_it:
             return Kind(None)
