@@ -11,7 +11,7 @@ from hovis.bytecode.instructions import effect
 from hovis.engine.control import tested_items
 from hovis.engine.entries.entry import Entry
 from hovis.engine.environment.guards import Consulted, can_change
-from hovis.engine.machine import unwinding
+from hovis.engine.machine import branches, revalidation, unwinding
 from hovis.engine.machine.machine import Landing, Machine
 from hovis.engine.machine.materialize import Leak
 from hovis.engine.merge import the_trick
@@ -295,7 +295,7 @@ class Engine(Machine):
     def _beware(self, frame: Frame, how: int) -> None:
         """Before an instruction that relies on the environment: test the guards again, or make its operands unknown. how: LOOK or PLAINLY."""
         if how == LOOK and self.state.world == 1:
-            self.look()
+            revalidation.look(self)
         if how == PLAINLY or self.state.world == 2:
             self._plainly(self.state.frames[-1])
 
@@ -309,7 +309,7 @@ class Engine(Machine):
                 ctx, pc = self.here()
                 self.tables.looks.setdefault(ctx, set()).add(pc)
                 changed.world = 2
-            self.split(same, changed)
+            branches.split(self, same, changed)
 
     def _plainly(self, frame: Frame) -> None:
         """Make the operands of the next instruction unknown, unless they cannot change, so that it is not folded."""

@@ -5,6 +5,7 @@ If the actual result differs, the residual continues in a world in which nothing
 
 import operator
 
+from hovis.engine.machine import branches
 from hovis.engine.machine.call_results import finish, opaque
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.specialization_tables import GiveUp
@@ -40,5 +41,5 @@ def call(m: Machine, callee: Known, stand: Stand, args: list[V], kwargs: dict[st
     other.world = 2
     other.frames[-1].stack.append(result)
     other.frames[-1].pc += 1
-    m.split(same, other)
+    branches.split(m, same, other)
     return finish(m, expected, "value")

@@ -8,7 +8,7 @@ import operator
 from typing import Any, Final
 
 from hovis.engine.control.raising import known_classes
-from hovis.engine.machine import exceptions
+from hovis.engine.machine import branches, exceptions
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.values import NONE, Dyn, Known, Ref, V
@@ -128,7 +128,7 @@ def _left(m: Machine, exception: V, classes: V, effect: Effect) -> None:
     other.frames[-1].pc += 1
     some = m.emit(operator.not_, [none], type=Type(bool), effect=Effect.PURE)
     m.meet(len(m.state.frames) - 1, m.frame.pc + 1, m.frame.pc + 1)
-    m.split(some, other)
+    branches.split(m, some, other)
     _handled(m, rest, matched)
 
 

@@ -16,7 +16,7 @@ from hovis.bytecode.instructions import Code
 from hovis.engine.calls.inline_python import REAL, call_function
 from hovis.engine.calls.recursion import known_arguments
 from hovis.engine.control import residual_generators
-from hovis.engine.machine import exceptions
+from hovis.engine.machine import branches, exceptions
 from hovis.engine.machine.call_results import AFTER, finish
 from hovis.engine.machine.handler_table import HANDLERS
 from hovis.engine.machine.machine import Machine
@@ -358,7 +358,7 @@ def send(m: Machine, done: int) -> int | None:
         return m.step(receiver, "send", done)
     if fresh and isinstance(receiver, Dyn) and _is_forgotten(m, done):
         m.push(value)
-        if not m.header():
+        if not branches.header(m):
             return STOP
         m.pop()
         return m.step(receiver, "send", done)

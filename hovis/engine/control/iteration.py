@@ -9,7 +9,7 @@ from hovis.engine.calls.builtins import call_builtin
 from hovis.engine.calls.inline_python import call_function
 from hovis.engine.control import generators
 from hovis.engine.control.iterators import ITERATOR_OF, RANGE_ITERATOR, VIEW_ITERATORS, is_open
-from hovis.engine.machine.branches import without
+from hovis.engine.machine import branches
 from hovis.engine.machine.call_results import AFTER
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state import lifetimes
@@ -54,7 +54,7 @@ def step(m: Machine, iterator: V, mode: str, exit: int = -1) -> int | None:
         return m.raise_new(TypeError, f"'{ops.name_of_class(cls)}' object is not an iterator")
     if found is NOT_MODELLED or (isinstance(iterator, Dyn) and mode == "send"):
         return _step_unknown(m, iterator, mode)
-    if isinstance(iterator, Dyn) and mode == "for" and not m.header():
+    if isinstance(iterator, Dyn) and mode == "for" and not branches.header(m):
         return STOP
     if mode == "value":
         return m.call(Known(found), [iterator], {}, mode)
@@ -102,7 +102,7 @@ def _test_end(m: Machine, item: Dyn, mode: str, told: AbstractValue = ANY) -> in
         m.mark(item.lost, STRONG)
     more = m.emit(operator.is_not, [item, Known(END)], type=Type(bool), effect=Effect.PURE)
     _stop_unless(m, more, mode)
-    kind = told if isinstance(told, Partial | Items | Untested) else without(item.type, Type(type(END)))
+    kind = told if isinstance(told, Partial | Items | Untested) else branches.without(item.type, Type(type(END)))
     m.push(Dyn(item.value, kind, item.dims, item.lost, item.maybe_unbound, item.ends, among=item.among))
     return None
 
@@ -119,7 +119,7 @@ def _stop_unless(m: Machine, more: Dyn, mode: str, ended: "Ref | None" = None) -
         over = Known(()) if m.endings and lifetimes.is_named(m, ended) else done.heap[ended.aid].cells[0]
         done.heap[ended.aid] = done.heap[ended.aid].replace(cells=(over, Known(EXHAUSTED)))
     _finish_in(m, done, mode)
-    m.split(more, done)
+    branches.split(m, more, done)
 
 
 def _exit_of(m: Machine, mode: str) -> int:
@@ -145,7 +145,7 @@ def _step_unknown(m: Machine, iterator: V, mode: str) -> int | None:
         return call_builtin(m, next, [iterator], {}, mode)
     if mode == "end":
         return call_builtin(m, next, [iterator, Known(END)], {}, "value")
-    if mode == "for" and not m.header():
+    if mode == "for" and not branches.header(m):
         return STOP
     return _test_end(m, _next(m, iterator), mode, _told(iterator))
 
@@ -172,7 +172,7 @@ _QUIET: Final = frozenset({*ITERATOR_OF.values(), *VIEW_ITERATORS.values(), RANG
 
 def _open_step(m: Machine, ref: Ref, obj: VObj, source: Dyn, position: V, mode: str) -> int | None:
     """Advance over a source of unknown length: an array keeps its length, a list may get longer or shorter (listiter_next)."""
-    if mode == "for" and not m.header():
+    if mode == "for" and not branches.header(m):
         return STOP
     grows = m.is_own_list(source)
     lost = position.lost if isinstance(position, Dyn) else frozenset()
@@ -215,7 +215,7 @@ def _sequence_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
     assert isinstance(position, Dyn)
     if position.lost and not alike(m, source):
         m.mark(position.lost, STRONG)
-    if mode == "for" and not m.header():
+    if mode == "for" and not branches.header(m):
         return STOP
     more = m.emit(operator.lt, [position, Known(length)], type=Type(bool), effect=Effect.PURE, lost=position.lost)
     _stop_unless(m, more, mode)
@@ -280,7 +280,7 @@ def _range_step(m: Machine, ref: Ref, obj: VObj, mode: str) -> int | None:
         m.push(current)
         return None
     if mode == "for":
-        if not m.header():
+        if not branches.header(m):
             return STOP
         if isinstance(current, Known) and isinstance(stop, Dyn) and stop.lost is None:
             m.keys.counts(m.entry, current)

@@ -8,7 +8,7 @@ which tests no item.  Where knowledge of the class would save nothing, no item i
 import operator
 from typing import TYPE_CHECKING, Any, Final
 
-from hovis.engine.machine.branches import narrow
+from hovis.engine.machine import branches
 from hovis.engine.state.frames_and_heap import Frame, substitute
 from hovis.engine.state.type_lookup import is_python_class
 from hovis.engine.state.values import Dyn, Known, V
@@ -78,7 +78,7 @@ def _look_at(m: "Engine", value: V) -> None:
         substitute(other, value.value, Dyn(value.value, Untested(left)))
     else:
         other.untold = True
-    narrow(m.state, fits.value, True)
+    branches.narrow(m.state, fits.value, True)
     if isinstance(first, Items):
         substitute(m.state, value.value, Dyn(value.value, first))
-    m.split(fits, other)
+    branches.split(m, fits, other)

@@ -1,13 +1,15 @@
-"""Decisions: follow known conditions, branch on unknown ones, and narrow the tested values on each side."""
+"""Branches: follow known conditions, branch on unknown ones, and narrow the tested values on each side."""
 
 import operator
 from typing import Any, Final
 
+from hovis.engine.environment.folded_branches import Folded, begins
+from hovis.engine.machine import unwinding
 from hovis.engine.machine.machine import Machine
-from hovis.engine.state.frames_and_heap import State, substitute
+from hovis.engine.state.frames_and_heap import STOP, State, substitute
 from hovis.engine.state.specialization_tables import Joined, Restart
-from hovis.engine.state.values import TEST, WEAK, Dyn, Known, Ref, V, labels_of
-from hovis.ir.model import Op
+from hovis.engine.state.values import TEST, WEAK, Dyn, Known, Labels, Ref, V, labels_of
+from hovis.ir.model import Block, Branch, Edge, Location, Op
 from hovis.ir.operations import END, UNBOUND
 from hovis.lattice import ANY, Const, Type, Union, contains
 from hovis.lattice import Any as AnyType
@@ -107,7 +109,7 @@ def decide(m: Machine, value: V, jump_if: bool, target: int) -> int | None:
         if value.labels:
             m.mark(value.labels, WEAK)
         jumps = value.value is jump_if
-        m.folded(target if not jumps else frame.pc + 1, value.labels)
+        _record_folded(m, target if not jumps else frame.pc + 1, value.labels)
         return target if jumps else None
     assert isinstance(value, Dyn), value
     merges, head = m.tables.merge.setdefault(frame.ctx, set()), frame.code.head_tests.get(frame.pc)
@@ -127,7 +129,73 @@ def decide(m: Machine, value: V, jump_if: bool, target: int) -> int | None:
     false.frames[-1].pc = next_pc if jump_if else target
     narrow(true, value.value, True)
     narrow(false, value.value, False)
-    return m.branch(value, true, false, location, at)
+    return _branch(m, value, true, false, location, at)
+
+
+def _branch(m: Machine, cond: Dyn, true: State, false: State, location: Location | None, at: int | None = None) -> int:
+    """Branch on an unknown condition at location, by the instruction ``at``: both sides are followed, the true one first.
+
+    But if one of them is a detour to the other, the direct one is followed first: then it is known which values the rest of the
+    program uses when the detour arrives there with other values.
+    """
+    block = m.block
+    yes, no = Edge(block), Edge(block)
+    block.terminator = Branch(cond.value, yes, no, location)
+    ways = [(no, false), (yes, true)]
+    if _is_detour(true, false):
+        ways.reverse()
+    for edge, state in ways:
+        _go_on(m, edge, state, at)
+    return STOP
+
+
+def _is_detour(way: State, direct: State) -> bool:
+    """Does ``way`` lead, forward and without a loop, to the point where ``direct`` already is?"""
+    frame, other = way.frames[-1], direct.frames[-1]
+    code, pc, at = frame.code, frame.pc, other.pc
+    if frame.ctx != other.ctx or pc >= at or code.meet(pc, at) != at:
+        return False
+    return not any(pc <= head < at for head in code.loop_heads)
+
+
+def split(m: Machine, cond: Dyn, false: State) -> None:
+    """Branch on an unknown condition within an instruction: the chain continues where cond is true; the state false is followed later."""
+    yes, no = Edge(Block()), Edge(m.block)
+    m.block.terminator = Branch(cond.value, yes, no, m.location())
+    m.block = yes.block
+    (ctx, at), frame = m.here(), false.frames[-1]
+    _go_on(m, no, false, at if frame.ctx == ctx else None)
+
+
+def _go_on(m: Machine, edge: Edge, state: State, at: int | None) -> None:
+    """Lead an edge of a branch to where state is, polling for signals if it jumps back there from the instruction ``at``."""
+    if at is not None and state.frames[-1].pc < at and unwinding.polls(m, state, at):
+        edge.block = Block()
+        m.leave(unwinding.poll(m, edge.block, state, at), state)
+    else:
+        m.edge(edge, state)
+
+
+def header(m: Machine) -> bool:
+    """Make this instruction a merge point. False: the chain came from elsewhere, and ends here."""
+    ctx, pc = m.here()
+    m.tables.merge.setdefault(ctx, set()).add(pc)
+    if m.entry.site == m.state.site() and m.block is m.entry.block and not m.block.ops:
+        return True
+    m.leave(m.block, m.state)
+    return False
+
+
+def _record_folded(m: Machine, other: int, labels: Labels) -> None:
+    """Record that the branch at hand was decided by known values, and does not lead to other."""
+    frame = m.frame
+    if frame.code.filename.startswith(m.package):
+        return
+    told: tuple[Any, ...] = ()
+    if m.environment.recent:
+        first = begins(frame.code, frame.pc)
+        told = tuple(key for key, stood in m.environment.recent if any(ctx == frame.ctx and first <= pc <= frame.pc for ctx, pc in stood))
+    m.entry.folded[frame.ctx, frame.pc, other] = Folded(frame.code, frame.pc, other, labels, told)
 
 
 def _chooses(cond: Any) -> bool:

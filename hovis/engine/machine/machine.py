@@ -14,7 +14,6 @@ from hovis.base import own_code
 from hovis.bytecode.instructions import Code
 from hovis.engine.entries.entry import Entry
 from hovis.engine.entries.keys import Keys
-from hovis.engine.environment.folded_branches import Folded, begins
 from hovis.engine.environment.guards import Look, can_change
 from hovis.engine.environment.reads import Environment
 from hovis.engine.machine import exceptions, materialize, unwinding
@@ -27,8 +26,8 @@ from hovis.engine.state.heap import VObj, holds, may_be_one
 from hovis.engine.state.specialization_tables import Restart, Tables
 from hovis.engine.state.standins import NotMaterializable
 from hovis.engine.state.values import ENDS, ENDS_READ, ENDS_TAKEN, NO_LABELS, OWN_LIST, STRONG, Dyn, Known, Labels, Ref, V, operand_of
-from hovis.ir.model import VALUES, Block, Branch, Edge, Effect, Function, Jump, Location, Op, Operand, Param, Raise
-from hovis.ir.operations import END, enter_handler, raised, unchanged
+from hovis.ir.model import VALUES, Block, Edge, Effect, Function, Jump, Location, Op, Operand, Param, Raise
+from hovis.ir.operations import END, enter_handler, raised
 from hovis.lattice import ANY, RAISED, AbstractValue, Const, Type
 from hovis.lattice import Any as AnyType
 from hovis.library.core import Library
@@ -221,23 +220,6 @@ class Machine(abc.ABC):
         """Is value a list of the trace that is iterated over by positions (as it may grow), and not by an iterator?"""
         return isinstance(value, Dyn) and value.type == OWN_LIST
 
-    def look(self) -> None:
-        """Emit a look: an opaque call may have changed the environment, and the residual continues as before if it has not.
-
-        To be called at the beginning of an instruction: where something has changed, the instruction is done without folding reads of the
-        environment (see Engine.plainly).
-        """
-        look = Look()
-        ctx, pc = self.here()
-        self.tables.looks.setdefault(ctx, set()).add(pc)
-        self.environment.reads = look.keys
-        same = self.emit(unchanged, [Known(look)], type=Type(bool), effect=Effect.READS)
-        self.looks.append(look)
-        changed = self.state.fork()
-        changed.world = 2
-        self.state.world = 0
-        self.split(same, changed)
-
     def forget(self, opaque: bool = True, within: "int | type | None" = None) -> None:
         """Forget the contents of escaped objects, because other code may have written to them.
 
@@ -390,17 +372,6 @@ class Machine(abc.ABC):
         block.terminator = Jump(edge, self.location())
         self.edge(edge, state)
 
-    def folded(self, other: int, labels: Labels) -> None:
-        """Record that the branch at hand was decided by known values, and does not lead to other."""
-        frame = self.frame
-        if frame.code.filename.startswith(self.package):
-            return
-        told: tuple[Any, ...] = ()
-        if self.environment.recent:
-            first = begins(frame.code, frame.pc)
-            told = tuple(key for key, stood in self.environment.recent if any(ctx == frame.ctx and first <= pc <= frame.pc for ctx, pc in stood))
-        self.entry.folded[frame.ctx, frame.pc, other] = Folded(frame.code, frame.pc, other, labels, told)
-
     @abc.abstractmethod
     def acts(self, effect: Effect) -> None:
         """Record that the current function may have this effect (see worklist)."""
@@ -449,55 +420,6 @@ class Machine(abc.ABC):
                 # both paths leave the callee: they meet after its call
                 self.tables.merge.setdefault(frames[depth].ctx, set()).add(frames[depth].pc + 1)
                 return
-
-    def branch(self, cond: Dyn, true: State, false: State, location: Location | None, at: int | None = None) -> int:
-        """Branch on an unknown condition at location, by the instruction ``at``: both sides are followed, the true one first.
-
-        But if one of them is a detour to the other, the direct one is followed first: then it is known which values the rest of the
-        program uses when the detour arrives there with other values.
-        """
-        block = self.block
-        yes, no = Edge(block), Edge(block)
-        block.terminator = Branch(cond.value, yes, no, location)
-        ways = [(no, false), (yes, true)]
-        if self._is_detour(true, false):
-            ways.reverse()
-        for edge, state in ways:
-            self._go_on(edge, state, at)
-        return STOP
-
-    def _is_detour(self, way: State, direct: State) -> bool:
-        """Does ``way`` lead, forward and without a loop, to the point where ``direct`` already is?"""
-        frame, other = way.frames[-1], direct.frames[-1]
-        code, pc, at = frame.code, frame.pc, other.pc
-        if frame.ctx != other.ctx or pc >= at or code.meet(pc, at) != at:
-            return False
-        return not any(pc <= head < at for head in code.loop_heads)
-
-    def split(self, cond: Dyn, false: State) -> None:
-        """Branch on an unknown condition within an instruction: the chain continues where cond is true; the state false is followed later."""
-        yes, no = Edge(Block()), Edge(self.block)
-        self.block.terminator = Branch(cond.value, yes, no, self.location())
-        self.block = yes.block
-        (ctx, at), frame = self.here(), false.frames[-1]
-        self._go_on(no, false, at if frame.ctx == ctx else None)
-
-    def _go_on(self, edge: Edge, state: State, at: int | None) -> None:
-        """Lead an edge of a branch to where state is, polling for signals if it jumps back there from the instruction ``at``."""
-        if at is not None and state.frames[-1].pc < at and unwinding.polls(self, state, at):
-            edge.block = Block()
-            self.leave(unwinding.poll(self, edge.block, state, at), state)
-        else:
-            self.edge(edge, state)
-
-    def header(self) -> bool:
-        """Make this instruction a merge point. False: the chain came from elsewhere, and ends here."""
-        ctx, pc = self.here()
-        self.tables.merge.setdefault(ctx, set()).add(pc)
-        if self.entry.site == self.state.site() and self.block is self.entry.block and not self.block.ops:
-            return True
-        self.leave(self.block, self.state)
-        return False
 
     # --------------------------------------------------------------------------------------------- exceptions
 

@@ -1,18 +1,39 @@
-"""Objects that the caller passed and an opaque call may have changed: their cells are read again, and tested.
+"""Tests after an opaque call of what it may have changed: the environment, and the objects that the caller passed.
 
-The residual reads the real cell and compares it with the known value: if they are the same, it continues as before; otherwise
+Of such an object, the residual reads the real cell and compares it with the known value: if they are the same, it continues as before; otherwise
 nothing is known of the object any more.
 """
 
 import operator
 from typing import Any
 
+from hovis.engine.environment.guards import Look
+from hovis.engine.machine import branches
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.values import Dyn, Known, Ref, V
 from hovis.ir.model import Effect
+from hovis.ir.operations import unchanged
 from hovis.lattice import Any as AnyType
 from hovis.lattice import Type
+
+
+def look(m: Machine) -> None:
+    """Emit a look: an opaque call may have changed the environment, and the residual continues as before if it has not.
+
+    To be called at the beginning of an instruction: where something has changed, the instruction is done without folding reads of the
+    environment (see ``Engine._plainly``).
+    """
+    made = Look()
+    ctx, pc = m.here()
+    m.tables.looks.setdefault(ctx, set()).add(pc)
+    m.environment.reads = made.keys
+    same = m.emit(unchanged, [Known(made)], type=Type(bool), effect=Effect.READS)
+    m.looks.append(made)
+    changed = m.state.fork()
+    changed.world = 2
+    m.state.world = 0
+    branches.split(m, same, changed)
 
 
 def suspect(m: Machine, value: V) -> VObj | None:
@@ -44,7 +65,7 @@ def read(m: Machine, container: V, key: V, callee: Any) -> bool:
         changed.frames[-1].stack.append(found)
         changed.frames[-1].pc += 1
         changed.world = 2
-        m.split(test, changed)
+        branches.split(m, test, changed)
     m.push(same)
     return True
 

@@ -5,6 +5,7 @@ import operator
 from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
+from hovis.engine.machine import branches, revalidation
 from hovis.engine.machine.handler_table import handles
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state import lifetimes
@@ -260,7 +261,7 @@ def get_global(m: Machine, name: str) -> int | None:
     thawed = id(namespace) in m.tables.thawed or (id(namespace), name) in m.tables.thawed_globals or ("item", id(namespace), name) in m.environment.volatile
     if not thawed and m.state.world < 2:
         if m.state.world:
-            m.look()
+            revalidation.look(m)
         value, holder = namespace.get(name, UNBOUND), namespace
         if value is UNBOUND:
             scope = builtins_of(namespace)
@@ -284,7 +285,7 @@ def get_global(m: Machine, name: str) -> int | None:
     other = m.state.fork()
     other.frames[-1].stack.append(found)
     other.frames[-1].pc += 1
-    m.split(same, other)
+    branches.split(m, same, other)
     m.push(Known(builtin))
     return None
 

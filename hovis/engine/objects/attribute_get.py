@@ -10,7 +10,7 @@ import types
 from typing import Any, Final
 
 from hovis.engine.calls import builtin_payload, models
-from hovis.engine.machine import exceptions
+from hovis.engine.machine import branches, exceptions
 from hovis.engine.machine.call_results import finish
 from hovis.engine.machine.machine import Machine
 from hovis.engine.objects import class_attributes, descriptors, functions, instances
@@ -162,7 +162,7 @@ def _maybe_own(m: Machine, access: Access, cls: type, raw: Any) -> int | None:
     shadowed = m.state.fork()
     shadowed.world = 2
     shadowed.frames[-1].stack.append(value)
-    m.split(lacks, shadowed)
+    branches.split(m, lacks, shadowed)
     return _of_class_or_missing(m, access, raw)
 
 
