@@ -170,15 +170,14 @@ def run(
     fuel += budget.PER_PART * held + budget.PER_INSTRUCTION * len(code.instructions)
     engine = engine_for(library, package, frozen, known_sizes, volatile, held)
     engine.tables.wanted = wanted
-    engine.tables.not_entered.update(dict.fromkeys(left, budget.WHY))
     data = [value for name, value in fn.__globals__.items() if not name.startswith("__") and not issubclass(type(value), str | bytes)]
-    engine.effort.roots = [*(part.value for part in parts if isinstance(part, Fixed)), *data, fn.__closure__]
+    roots = engine.effort.roots = [*(part.value for part in parts if isinstance(part, Fixed)), *data, fn.__closure__]
     engine.environment.guard("function", fn, None, fn.__code__)
     engine.environment.guard("defaults", fn, None, (fn.__defaults__, fn.__kwdefaults__))
     engine.environment.granted = engine.environment.reads
-    roots = engine.effort.roots
     if learned is not None:
         learned.begin(engine.tables, roots)
+    engine.tables.not_entered.update(dict.fromkeys(left, budget.WHY))
     choices = tuple((k, p.choices) for k, p in enumerate(parts) if isinstance(p, Leaf) and p.choices)
     try:
         result = follow(engine, lambda: _initial(engine, fn, code, parts), fuel, choices)

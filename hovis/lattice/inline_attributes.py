@@ -55,8 +55,7 @@ def is_inline(value: object) -> bool:
     """
     if not PUT_OFF or not _keeps_attributes_alone(type(value)):
         return False
-    found = gc.get_referents(value)
-    parts = [part for part in found if issubclass(type(part), dict)]
+    parts = [part for part in gc.get_referents(value) if issubclass(type(part), dict)]
     if not parts:
         return True
     if len(parts) == 1 and type(parts[0]) is dict and (told := _is_attribute(value, parts[0])) is not None:
@@ -74,16 +73,8 @@ def _is_attribute(value: object, held: dict[Any, Any]) -> bool | None:
     """
     for name in held:
         if type(name) is str and in_class(type(value), name) is ABSENT:
-            return _in_instance(value, name) is not held[name]
+            return read(value, name, ABSENT) is not held[name]
     return None
-
-
-def _in_instance(value: object, name: str) -> Any:
-    """Read an attribute that the class does not have; return ABSENT if there is none."""
-    try:
-        return plain(value, name)
-    except AttributeError:
-        return ABSENT
 
 
 def _keeps_attributes_alone(cls: type) -> bool:

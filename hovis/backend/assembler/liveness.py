@@ -259,6 +259,7 @@ def _operand(terminator: Terminator) -> Operand | None:
 
 #: Ops that return the exception that they are given.
 _TRACES: Final = ByIdentity((caught_at, passed))
+#: Accesses of items that raise nothing for a key of a dict that is a number or text.
 _ITEMS: Final = ByIdentity((operator.setitem, operator.contains))
 #: Ops that take an exception without inspecting its traceback.
 _BLIND: Final = ByIdentity((enter_handler, leave_handler, exception_matches, drop, keep))

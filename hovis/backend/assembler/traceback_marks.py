@@ -60,7 +60,7 @@ class Marks:
         if type(callee) is not FunctionType or not callee.__code__.co_filename.startswith(PACKAGE) or callee in _SILENT:
             return False
         rule = self.ruled.get(op)
-        return rule is None or rule.helps
+        return rule is None or rule.may_call
 
     def any(self) -> bool:
         """Does the function contain any op whose traceback has to be repaired?"""

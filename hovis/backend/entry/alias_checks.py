@@ -80,8 +80,9 @@ def _dictionary_to_be(instance: object) -> dict[str, Any]:
 def _test(held: Sequence[object], lacking: Sequence[object]) -> Callable[[Any], bool]:
     """Return a test of a value: is it none of held, nor the dictionary of one of lacking, which had none when they were folded?"""
     ids = {id(s): s for s in held}
-    names = frozenset(name for instance in lacking for name in inline_attributes.listed(instance) or ())
-    nameless = [instance for instance in lacking if not inline_attributes.listed(instance)]
+    attributes = [(instance, inline_attributes.listed(instance)) for instance in lacking]
+    names = frozenset(name for _, listed in attributes for name in listed or ())
+    nameless = [instance for instance, listed in attributes if not listed]
 
     def no_dictionary(value: Any) -> bool:
         if type(value) is not dict:

@@ -74,13 +74,16 @@ def operate(m: Machine, fn: Any, args: list[V], mode: str = "value") -> int | No
             if plain is not None:
                 return operate(m, fn, plain, mode)
             break
-    if fn in (operator.eq, operator.ne) and all((cls := m.class_of(a)) is not None and _is_equal_to_itself_alone(cls) for a in args):
-        return _nobody(m, fn, args[0], args[1], [], mode)  # type: ignore[no-any-return]
+    # both classes have to be known before anything is asked of one of them, which adds guards
+    if fn in (operator.eq, operator.ne) and not any(isinstance(a, Dyn) and not isinstance(a.type, Type) for a in args):
+        classes = [m.class_of(a) for a in args]
+        if all(map(_compares_by_identity, classes)):
+            return _nobody(m, fn, args[0], args[1], classes, mode)  # type: ignore[no-any-return]
     return call_builtin(m, fn, args, {}, mode)
 
 
-def _is_equal_to_itself_alone(cls: type) -> bool:
-    """Whether ``==`` compares instances of cls by identity (as it does functions, modules, and classes whose metaclass does not define it)."""
+def _compares_by_identity(cls: Any) -> bool:
+    """Whether ``==`` and ``!=`` of instances of cls are those of ``object`` (functions, modules, classes whose metaclass defines none)."""
     return all(find(cls, name) is object.__dict__[name] for name in ("__eq__", "__ne__"))
 
 

@@ -125,7 +125,7 @@ class VObj:
 
     @property
     def holding(self) -> tuple[V, ...]:
-        """The cells that are not constants; the one that is released first is the last."""
+        """The cells that are not constants, in the reverse order of their release."""
         if self._holding is None:
             # the last item of these is released first (list_dealloc, tuple_dealloc)
             cells = self.cells if self.kind in ("list", "tuple") else self.cells[::-1]

@@ -52,13 +52,12 @@ def _reached(state: State, holders: Iterable[V]) -> dict[int, Dyn]:
     seen: set[int] = set()
     while todo:
         value = todo.pop()
-        kind = type(value)
-        if kind is Dyn:
-            if value.ends or id(value.value) not in found:  # type: ignore[union-attr]
-                found[id(value.value)] = value  # type: ignore[assignment,union-attr]
-        elif kind is Ref and value.aid not in seen:  # type: ignore[union-attr]
-            seen.add(value.aid)  # type: ignore[union-attr]
-            obj = state.heap[value.aid]  # type: ignore[union-attr]
+        if type(value) is Dyn:
+            if value.ends or id(value.value) not in found:
+                found[id(value.value)] = value
+        elif type(value) is Ref and value.aid not in seen:
+            seen.add(value.aid)
+            obj = state.heap[value.aid]
             if obj.watched:
                 assert obj.node is not None
                 found[id(obj.node)] = Dyn(obj.node, Type(obj.cls), ends=ENDS)

@@ -10,10 +10,10 @@ from hovis.lattice import Const, Type
 
 class Rule:
     """How a known callee is translated: the order in which its operands are pushed, ``load`` (pushes them instead, if given), and ``emit`` (the
-    instructions that follow). helps: these may also call the callee itself, in rare cases.
+    instructions that follow). may_call: in rare cases these call the callee itself.
     """
 
-    __slots__ = ("emit", "helps", "load", "order", "result")
+    __slots__ = ("emit", "load", "may_call", "order", "result")
 
     def __init__(
         self,
@@ -21,9 +21,9 @@ class Rule:
         order: Sequence[int] | None = None,
         result: bool = True,
         load: Callable[[StackCode, Op], None] | None = None,
-        helps: bool = False,
+        may_call: bool = False,
     ) -> None:
-        self.emit, self.order, self.result, self.load, self.helps = emit, order, result, load, helps
+        self.emit, self.order, self.result, self.load, self.may_call = emit, order, result, load, may_call
 
 
 # All these callees live as long as their modules: their ids are good keys.

@@ -144,29 +144,12 @@ _GLOBALS: Final = {
 }
 
 
-def _load_item(linear: StackCode, op: Op) -> None:
+def _load_foreign(linear: StackCode, op: Op) -> None:
     """Load a global of another namespace as an item of its dictionary, or of that of the builtins; call the helper if neither has the name."""
     done = Label()
     namespace, name = op.args
     for place in (namespace, Const(vars(builtins))):
-        missing = Label()
-
-        def test(writer: Writer, missing: Label = missing) -> None:
-            writer.asm.jump_if("FALSE", missing)
-
-        def otherwise(writer: Writer, missing: Label = missing) -> None:
-            writer.asm.jump(done)
-            writer.asm.bind(missing)
-            writer.asm.depth -= 1
-
-        linear.push(name)
-        linear.push(place)
-        linear.do(OP["CONTAINS_OP"], 0, -1)
-        linear.macro(test)
-        linear.push(place)
-        linear.push(name)
-        linear.do(OP["BINARY_SUBSCR"], 0, -1)
-        linear.macro(otherwise)
+        _load_item(linear, place, name, done)
     linear.callee(ops.load_global)
     linear.push(namespace)
     linear.push(name)
@@ -174,8 +157,28 @@ def _load_item(linear: StackCode, op: Op) -> None:
     linear.macro(lambda writer: writer.asm.bind(done))
 
 
-_ITEMS: Final = {
-    id(ops.load_global): Rule(_load_item, (), helps=True),
+def _load_item(linear: StackCode, place: Operand, name: Operand, done: Label) -> None:
+    """Load an item of a dictionary, and jump to done if it is there."""
+    missing = Label()
+
+    def otherwise(writer: Writer) -> None:
+        writer.asm.jump(done)
+        writer.asm.bind(missing)
+        writer.asm.depth -= 1
+
+    linear.push(name)
+    linear.push(place)
+    linear.do(OP["CONTAINS_OP"], 0, -1)
+    linear.macro(lambda writer: writer.asm.jump_if("FALSE", missing))
+    linear.push(place)
+    linear.push(name)
+    linear.do(OP["BINARY_SUBSCR"], 0, -1)
+    linear.macro(otherwise)
+
+
+#: Rules for globals of other namespaces.
+_FOREIGN: Final = {
+    id(ops.load_global): Rule(_load_foreign, (), may_call=True),
     id(ops.store_global): Rule(lambda linear, op: linear.do(OP["STORE_SUBSCR"], 0, -3), (2, 0, 1), result=False),
 }
 
@@ -189,7 +192,7 @@ def _global(linear: StackCode, op: Op) -> Rule | None:
     scope = None if namespace is None else namespace.get("__builtins__", builtins)
     if known_value(op.args[1], str) is None or (scope is not builtins and scope is not vars(builtins)):
         return None
-    return _ITEMS.get(id(op.callee))
+    return _FOREIGN.get(id(op.callee))
 
 
 def _import_name(linear: StackCode, op: Op) -> None:
