@@ -121,7 +121,7 @@ def guarded(enter: Callable[..., Any], record: Record, log: "Log") -> Callable[.
             with contextlib.suppress(Redo):
                 result = enter(*leaves)
                 if result is not BAILED or not record:
-                    return result   # without a record, a program with longer tapes may have done the call, and filled the log
+                    return result  # without a record, a program with longer tapes may have done the call, and filled the log
             record.undo()
             log.begin(record)
             return BAILED

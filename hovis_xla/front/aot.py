@@ -90,7 +90,7 @@ class Compiled:
         """The executable as bytes for :func:`load`; for the same jaxlib on the same kind of CPU.
 
         Values that the trace read from its environment are frozen in it, arrays included.  Raises StorageError if the result or the
-        arguments hold something that cannot be stored: instances, functions, classes.
+        arguments hold something that cannot be stored: instances, classes, functions that are not NumPy's.
         """
         signature = self.trace.signature
         return serialization.dump(self.executable, [(u.name, plan) for u, plan in zip(signature.unknown, plan_of(signature), strict=True)])

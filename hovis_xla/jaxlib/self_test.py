@@ -1,4 +1,4 @@
-"""A self-test of jaxlib: one small program is compiled and run for each kind of behaviour that the package relies on."""
+"""A self-test of jaxlib: a small program is compiled and run that needs each kind of behaviour that the package relies on."""
 
 import re
 

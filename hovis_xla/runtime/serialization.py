@@ -2,8 +2,8 @@
 
     magic, digest of the rest, header (one line), code
 
-Nothing is unpickled and nothing is imported by name: a header holds numbers, strings, tuples, shapes and arrays, and the
-results of a stored executable hold nothing else besides what it computes.  The digest detects damage, not malice: the
+Nothing is unpickled and nothing is imported by name: a header holds numbers, strings, tuples, shapes, arrays, and the names of functions of NumPy
+and of a few builtins; the results of a stored executable hold nothing else besides what it computes.  The digest detects damage, not malice: the
 machine code is executed, therefore load only files that you would execute.
 """
 
@@ -101,7 +101,7 @@ def encode(value: Any, constants: Sequence[np.ndarray[Any, Any]] | None = None) 
     named = [("constant", enumerate(constants or ())), ("function", _functions().items())]
     found = next(([kind, name] for kind, known in named for name, one in known if one is value), None)
     if found is None:
-        raise StorageError(f"the executable can't be stored: it holds {value!r}, not only numbers, strings, tuples and functions of NumPy")
+        raise StorageError(f"the executable can't be stored: it holds {value!r}, which is no number, string, tuple or function of NumPy")
     return found
 
 
@@ -150,7 +150,7 @@ def _dtype(name: str) -> "np.dtype[Any]":
 
 
 def _plan(plan: Any) -> Any:
-    """Return a plan (``argument_plan``) as it is stored; StorageError if it takes instances apart. Loaded executables test only numbers."""
+    """Return a plan (``argument_plan``) as it is stored; ValueError if it takes instances apart. Loaded executables test only numbers."""
     match plan:
         case ["value", Const()]:
             return plan
@@ -158,7 +158,7 @@ def _plan(plan: Any) -> Any:
             return ["leaf", place, test if isinstance(test, Num) else None]
         case ["container", cls, list(keys), list(parts)] if cls in (list, tuple, dict):
             return ["container", cls, keys, list(map(_plan, parts))]
-    raise StorageError("the executable can't be stored, or is damaged: an argument consists of other things than dicts, lists, tuples and numbers")
+    raise ValueError(plan)
 
 
 # ------------------------------------------------------------------------------------------------- whole executables
@@ -172,10 +172,14 @@ def dump(executable: Executable, arguments: list[tuple[str, Any]]) -> bytes:
         raise StorageError("the executable can't be stored: it prints, and Python may have to repeat a call that has printed")
     if low.variables:
         raise StorageError("the executable can't be stored: it stores into variables that outlive the call")
+    try:
+        plans = [(name, _plan(plan)) for name, plan in arguments]
+    except ValueError:
+        raise StorageError("the executable can't be stored: an argument is an instance, a named tuple or a set, or one of several kinds") from None
     header = {
         **circumstances(executable.exact),
         "name": executable.name,
-        "arguments": [[name, encode(_plan(plan), ())] for name, plan in arguments],
+        "arguments": [[name, encode(plan, ())] for name, plan in plans],
         "types": encode(executable.types, ()),
         "constants": [_content(array) for array in low.constants],
         **{name: encode(getattr(low, name), low.constants) for name in _STORED},

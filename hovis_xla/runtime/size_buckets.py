@@ -14,7 +14,7 @@ from hovis.base.once import COMPILER
 from hovis.front.autotuner import Contest
 from hovis.ir.model import Function
 from hovis.lattice import Array, Const
-from hovis_xla.abi.call_entry import leaf_tests
+from hovis_xla.abi.call_entry import Code, leaf_tests
 from hovis_xla.abi.ordered_effects import Log
 from hovis_xla.emit.values import ARRAY, Known, NotLowerable, Num, num_of_type
 from hovis_xla.prepare.pad_function import LEAST, Count, Dims, Size, Unbucketed, bucket
@@ -95,23 +95,20 @@ class Sized:
         """
         names = [f"v{k}" for k in range(len(self.fixed))]
         arrays = [name for name, fixed in zip(names, self.fixed, strict=True) if fixed is not None]
-        scope: dict[str, Any] = {"ndarray": np.ndarray, "BAILED": BAILED, "runs": self._by_shapes, "look": self._look}
+        code = Code({"ndarray": np.ndarray, "BAILED": BAILED, "runs": self._by_shapes, "look": self._look})
         tests: list[str] = []
         for name, param in zip(names, self.function.params, strict=True):
             if isinstance(param.type, Array):
-                dtype = _named(param.type.dtype, scope)
+                dtype = code.constant(param.type.dtype)
                 tests.append(f"type({name}) is not ndarray or {name}.dtype is not {dtype} and {name}.dtype != {dtype}")
             elif (num := num_of_type(param.type)) is not None:
-                tests += leaf_tests(name, num, lambda value: _named(value, scope))
-        text = f"""
-def enter({', '.join(names)}):
-    if {' or '.join(tests) or 'False'}: return BAILED
-    run = runs.get(({''.join(f'{a}.shape, ' for a in arrays)})) or look({', '.join(names)})
-    return run({', '.join(names)})
-"""
-        exec(text, scope)
-        made: Callable[..., Any] = scope["enter"]
-        return made
+                tests += leaf_tests(name, num, code.constant)
+        code.lines = [
+            f"if {' or '.join(tests) or 'False'}: return BAILED",
+            f"run = runs.get(({''.join(f'{a}.shape, ' for a in arrays)})) or look({', '.join(names)})",
+            f"return run({', '.join(names)})",
+        ]
+        return code.function(names)
 
     def _look(self, *leaves: Any) -> Callable[..., Any]:
         """Choose the function for calls with leaves of these shapes, which are new, and remember it."""
@@ -182,12 +179,6 @@ def enter({', '.join(names)}):
         if self.python is None:
             return Contest(["xla"])
         return executable.contest("residual") if executable.is_worth_it else Contest(["residual"])
-
-
-def _named(value: object, scope: dict[str, Any]) -> str:
-    name = f"c{len(scope)}"
-    scope[name] = value
-    return name
 
 
 def never(*leaves: Any) -> Any:

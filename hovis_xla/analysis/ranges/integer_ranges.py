@@ -362,11 +362,11 @@ class Ranges:
 
 
 def _widened(old: Interval, new: Interval, stops: Sequence[int]) -> Interval:
-    """Return the next wider bounds to try for an interval that has grown."""
+    """Return the next wider bounds to try for an interval that has grown; a bound beyond all stops stays."""
     low, high = new
-    if low < old[0]:
+    if low < old[0] and low >= stops[0]:
         low = stops[bisect.bisect_right(stops, low) - 1]
-    if high > old[1]:
+    if high > old[1] and high <= stops[-1]:
         high = stops[bisect.bisect_left(stops, high)]
     return low, high
 

@@ -132,7 +132,7 @@ class Walker(Operands, ABC):
         except NotLowerable as reason:
             if block not in self.scope.handlers and not isinstance(reason, Raises):
                 raise
-            self.reasons.append(reason)
+            self.reasons.append(reason.bare())
             self.give_up()
             return Arrival([])
 
@@ -320,14 +320,14 @@ class Walker(Operands, ABC):
             except ShapeUnknown:
                 raise
             except NotLowerable as reason:
-                reasons.append(reason)
+                reasons.append(reason.bare())
                 self.give_up()
                 return Arrival([])
 
         with scratch(self) as holder:
             sides = [self.side(holder, functools.partial(walk, m)) for m in value.members]
             if len(reasons) == len(sides):
-                raise reasons[0]
+                raise reasons.pop(0)
             found = self._merge(T(value.which, INT32, ()), sides, holder)
         return cast(Operand, found.entries[0][1][0])
 

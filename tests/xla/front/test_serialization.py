@@ -105,6 +105,9 @@ def test_calls_that_need_python():
     assert alone(7, 2) == helped(7, 2) == 3
     with pytest.raises(hovis.front.tracing.TraceError, match="fallback"):
         alone(7, 0)
+    with pytest.raises(hovis.front.tracing.TraceError, match="fallback"):
+        alone(2**70, 3)
+    assert helped(2**70, 3) == 2**70 // 3
     with pytest.raises(ZeroDivisionError):
         helped(7, 0)
     with pytest.raises(TypeError, match="do not fit"):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import hovis_xla
+from hovis_xla.analysis.ranges import integer_ranges
 from hovis_xla.analysis.ranges.intervals import NEGATED, RESULTS, SAYS, SWAPPED
 from tests.xla.harness.checking import agree
 
@@ -251,3 +252,10 @@ def test_what_is_not_proven_is_checked(fn, calls):
     jitted = hovis_xla.jit(fn, strict=True, target="xla")
     for args in calls:
         agree(fn, jitted, *args)
+
+
+def test_bounds_beyond_all_stops_stay():
+    stops = (-100, -1, 0, 1, 100)
+    assert integer_ranges._widened((0, 0), (0, 1000), stops) == (0, 1000)
+    assert integer_ranges._widened((0, 0), (-1000, 0), stops) == (-1000, 0)
+    assert integer_ranges._widened((0, 0), (-7, 7), stops) == (-100, 100)
