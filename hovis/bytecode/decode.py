@@ -13,7 +13,7 @@ from typing import NamedTuple
 from hovis.bytecode.instructions import Position
 
 _CACHE = dis.opmap["CACHE"]
-_EXTENDED_ARG = dis.opmap["EXTENDED_ARG"]
+EXTENDED_ARG = dis.opmap["EXTENDED_ARG"]
 _JUMPS = frozenset(dis.hasjrel)
 
 
@@ -54,7 +54,7 @@ def decode(code: CodeType) -> list[Raw]:
         arg = units[offset + 1] | extended
         index_at[offset] = len(raws)
         at, offset = offset, offset + 2
-        if opcode == _EXTENDED_ARG:
+        if opcode == EXTENDED_ARG:
             extended = arg << 8
             continue
         extended = 0

@@ -73,10 +73,8 @@ def _normalize(code: CodeType) -> Code:
     if UNREADABLE:
         return Code(code, (), (), UNREADABLE)
     try:
-        steps = _Expansion(code).steps
-        n_free = len(code.co_freevars)
-        layouts = simulate(steps, ((1 << n_free) - 1) << (len(localsplus(code)) - n_free))
-        instructions, depth = thread(_emit(steps, layouts))
+        expansion = Expansion(code)
+        instructions, depth = thread(_emit(expansion.steps, expansion.layouts()))
     except UnknownLayout:
         return Code(code, (), (), "its bytecode is not in the form that the compiler writes")
     return Code(code, instructions, depth, _unsupported(code, instructions))
@@ -126,7 +124,7 @@ def _only_restores(raws: list[Raw], at: int) -> bool:
     return at < 0
 
 
-class _Expansion:
+class Expansion:
     """The steps of a code object: each CPython instruction is expanded by its row, then jumps are resolved to steps."""
 
     def __init__(self, code: CodeType) -> None:
@@ -135,13 +133,18 @@ class _Expansion:
         self.steps: list[Step] = []
         self._at = 0
         self._targets = {raw.target for raw in self.raws} | {raw.handler for raw in self.raws}
-        self._starts: list[int] = []
+        self.starts: list[int] = []
         self._sends: dict[int, Step] = {}  # target -> the Send that pops its receiver when it goes there
         self._ends: dict[int, int] = {}  # target -> the EndSend put before it
         for raw in self.raws:
             self._expand(raw)
             self._at += 1
         self._resolve()
+
+    def layouts(self) -> list[Layout | None]:
+        """Compute the stack layout before each step; None if it is unreachable."""
+        free = len(self.code.co_freevars)
+        return simulate(self.steps, ((1 << free) - 1) << (len(localsplus(self.code)) - free))
 
     def keywords(self) -> tuple[str, ...]:
         """Return the names that a KW_NAMES gives for the call being expanded, or ()."""
@@ -162,7 +165,7 @@ class _Expansion:
     def _expand(self, raw: Raw) -> None:
         if self._at in self._sends:
             self._end_send(self._sends[self._at])
-        self._starts.append(len(self.steps))
+        self.starts.append(len(self.steps))
         row = TABLE.get(raw.name)
         if row is None:
             raise UnknownLayout
@@ -212,11 +215,11 @@ class _Expansion:
             if step.op == "Send" and step.arg:
                 step.target = self._ends[step.target]
             elif step.target >= 0:
-                step.target = self._starts[step.target]
+                step.target = self.starts[step.target]
             if step.raw.handler >= 0:
-                step.handler = self._starts[step.raw.handler]
+                step.handler = self.starts[step.raw.handler]
             if step.polled is not None and step.polled.handler >= 0:
-                step.poll = self._starts[step.polled.handler]
+                step.poll = self.starts[step.polled.handler]
 
 
 def _emit(steps: Sequence[Step], layouts: Sequence[Layout | None]) -> list[Step]:

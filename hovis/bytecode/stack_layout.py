@@ -13,7 +13,9 @@ from typing import Any
 from hovis.bytecode.decode import Raw
 from hovis.bytecode.instructions import TERMINAL, effect
 
-NULL, VALUE, CELL = 0, 1, 2  # the contents of a stack position; CELL: taken by TakeLocal from a slot that held a cell
+#: The contents of a stack position. CELL: taken by TakeLocal from a slot that held a cell; LASTI: the offset that an exception handler is passed;
+#: HANDLED: the exception handled before the one that an open handler handles.
+NULL, VALUE, CELL, LASTI, HANDLED = 0, 1, 2, 3, 4
 
 
 class UnknownLayout(Exception):
@@ -82,16 +84,16 @@ def simulate(steps: Sequence[Step], free: int) -> list[Layout | None]:
         step, layout = steps[index], layouts[index]
         assert layout is not None
         while True:  # along straight-line code
-            if step.handler >= 0:
+            if step.handler >= 0 and step.op != "PushExc":  # which is covered, but does not raise
                 entry = step.raw.entry
                 assert entry is not None
-                arrive(step.handler, layout.stack[: entry.depth] + (VALUE,) * (1 + entry.lasti), layout.cells)
+                arrive(step.handler, (*layout.stack[: entry.depth], *(LASTI,) * entry.lasti, VALUE), layout.cells)
             stack, cells = _after(step, layout)
             if step.target >= 0:
                 arrive(step.target, stack[:-2] if step.op == "ForIter" else stack, cells)
             if step.poll >= 0 and step.polled is not None and step.polled.entry is not None:
                 entry = step.polled.entry
-                arrive(step.poll, stack[: entry.depth] + (VALUE,) * (1 + entry.lasti), cells)
+                arrive(step.poll, (*stack[: entry.depth], *(LASTI,) * entry.lasti, VALUE), cells)
             if step.op in TERMINAL:
                 break
             index += 1
@@ -110,7 +112,7 @@ def _join(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 
 
 #: Ops whose effect on NULLs or cells is not described by ``effect``.
-_SPECIAL = frozenset({"Null", "NullUnder", "Pop", "Copy", "Swap", "TakeLocal", "SetLocal", "MakeCell", "Call", "CallEx"})
+_SPECIAL = frozenset({"Null", "PushExc", "WithExitExc", "NullUnder", "Pop", "Copy", "Swap", "TakeLocal", "SetLocal", "MakeCell", "Call", "CallEx"})
 
 
 def _after(step: Step, layout: Layout) -> tuple[tuple[int, ...], int]:
@@ -121,6 +123,10 @@ def _after(step: Step, layout: Layout) -> tuple[tuple[int, ...], int]:
         return (_pop(stack, pops) if pops else stack) + (VALUE,) * pushes, cells
     if op == "Null":
         return (*stack, NULL), cells
+    if op == "WithExitExc":
+        return (*stack, VALUE), cells
+    if op == "PushExc":
+        return (*_pop(stack, 1), HANDLED, VALUE), cells
     if op == "NullUnder":
         return (*stack[:-1], NULL, *stack[-1:]), cells
     if op == "Pop":
