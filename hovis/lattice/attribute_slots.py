@@ -53,6 +53,16 @@ def _usual() -> Iterator[int | None]:
 _USUAL: Final = frozenset(_usual())
 
 
+def is_generic(cls: type) -> bool:
+    """Whether instances of cls look up attributes by the C routine of ``object``, and there are no hooks; False if that is not known.
+
+    >>> import ast
+    >>> [is_generic(cls) for cls in (list, ast.Name, type("C", (), {}), types.ModuleType, _Hook, _Own)]
+    [True, True, True, False, False, False]
+    """
+    return _PLACE is not None and _word(cls, _PLACE) == _word(object, _PLACE)
+
+
 def has_own_routine(cls: type) -> bool:
     """Whether instances of cls look up attributes by a C routine of the class's own. Hooks written in Python do not count.
 

@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from hovis.lattice import attribute_slots
+
 
 class _Instance:
     def __init__(self) -> None:
@@ -126,6 +128,8 @@ def given_by(held: Any) -> Any:
 
 def has_hook(cls: type) -> bool:
     """Whether reading an attribute of an instance of cls, or a missing one, runs ``__getattr__`` or a ``__getattribute__`` of the class."""
+    if attribute_slots.is_generic(cls):
+        return False
     return in_class(cls, "__getattr__") is not ABSENT or in_class(cls, "__getattribute__") is not _GENERIC
 
 
@@ -171,6 +175,11 @@ def in_class(cls: type, name: str) -> Any:
         if found is not ABSENT:
             return found
     return ABSENT
+
+
+def has_slots(cls: type) -> bool:
+    """Whether instances of cls have slots."""
+    return any(True for _ in _slots(cls))
 
 
 def _slots(cls: type) -> Iterator[Any]:

@@ -14,6 +14,7 @@ import numpy as np
 from hovis.ir.model import Effect
 from hovis.lattice import AbstractValue, Const, Partial, Type
 from hovis.library.core import Library, Primitive
+from hovis.library.numpy import memory_words as memory_words  # offers the memory to the guards
 from hovis.library.numpy.adjoints import tangents, tapes
 from hovis.library.numpy.rules import composite, creation, fft, indexing, linalg, manipulation, random, reductions, ufuncs
 from hovis.library.numpy.types import errstate, text

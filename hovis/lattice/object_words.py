@@ -1,0 +1,189 @@
+"""Words in the memory of objects that tell whether parts of these objects have changed: read many at once, and compare them with what they were.
+
+CPython counts the changes of each dictionary (``ma_version_tag``, PEP 509, until 3.12), and holds the class of an object, the code of a function, the
+MRO of a class, the items of a list and the attributes of an instance as pointers.  Reading one of them by Python code takes 20 to 140 ns; NumPy
+collects hundreds from their addresses in 1 µs.
+
+Where each word is, is found out by experiment when this module is imported; what cannot be found has no words.  The words of objects that the
+guards hold are read first.  Memory that these refer to, and that may be gone (the items of a list, the dictionary of an instance), is read only
+after the pointers to it have been found unchanged.
+"""
+
+import ctypes
+import gc
+import sys
+from collections.abc import Callable, Iterable
+from types import CellType, FunctionType
+from typing import Any, Final, Protocol
+
+from hovis.lattice import inline_attributes
+
+_WORD: Final = ctypes.sizeof(ctypes.c_void_p)
+#: The number of words of an object that are searched.
+_SEARCHED: Final = 48
+#: Words of an object in front of its header: the pointers to its dictionary and to its attributes.
+_DICTIONARY: Final = -3 * _WORD
+_VALUES: Final = -4 * _WORD
+_VERSION_OF_PYTHON: Final[tuple[int, ...]] = tuple(sys.version_info[:2])
+
+
+def _word(address: int) -> int:
+    return ctypes.c_size_t.from_address(address).value
+
+
+def _find(owner: object, held: object) -> int | None:
+    """Return the offset of the only word of owner that points to held."""
+    found = [at for at in range(2 * _WORD, _WORD * _SEARCHED, _WORD) if at < type(owner).__basicsize__ and _word(id(owner) + at) == id(held)]
+    return found[0] if len(found) == 1 else None
+
+
+def _version() -> int | None:
+    """Return the offset of the word that counts the changes of a dictionary."""
+    held = {"a": 1, "b": 2}
+    places = range(2 * _WORD, {}.__class__.__basicsize__, _WORD)
+
+    def changed(change: Callable[[], object]) -> set[int]:
+        before = [_word(id(held) + at) for at in places]
+        change()
+        return {at for at, then in zip(places, before, strict=True) if _word(id(held) + at) != then}
+
+    by = [changed(lambda: held.update(a=3)), changed(lambda: held.update(b=4)), changed(lambda: held.pop("a")), changed(lambda: held.update(a=1))]
+    found = set.intersection(*by)
+    return found.pop() if len(found) == 1 and not changed(lambda: held["a"]) else None
+
+
+class _Sample:
+    def __init__(self) -> None:
+        self.first, self.second = object(), object()
+
+
+def _function(place: object = (), *, key: object = None) -> None: ...
+
+
+def _values_of(instance: object) -> int | None:
+    """Return the address of the attribute values of an instance that has no dictionary (3.11, 3.12)."""
+    if _VERSION_OF_PYTHON == (3, 11):
+        return _word(id(instance) + _VALUES) or None
+    if _VERSION_OF_PYTHON == (3, 12):
+        found = _word(id(instance) + _DICTIONARY)
+        return found + 1 if found & 1 else None
+    return None
+
+
+def _has_values() -> bool:
+    sample = _Sample()
+    at = _values_of(sample)
+    return at is not None and (_word(at), _word(at + _WORD)) == (id(sample.first), id(sample.second))
+
+
+def _has_items() -> bool:
+    sample = [object(), object()]
+    pointer = _word(id(sample) + 3 * _WORD)
+    return _word(id(sample) + 2 * _WORD) == len(sample) and [_word(pointer), _word(pointer + _WORD)] == list(map(id, sample))
+
+
+#: Are the layouts of objects those of a 64-bit CPython with a GIL?
+IS_CPYTHON: Final = _WORD == 8 and sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
+_CODE: Final = _find(_function, _function.__code__) if IS_CPYTHON else None
+_DEFAULTS: Final = _find(_function, _function.__defaults__) if IS_CPYTHON else None
+_KWDEFAULTS: Final = _find(_function, _function.__kwdefaults__) if IS_CPYTHON else None
+_MRO: Final = _find(_Sample, _Sample.__mro__) if IS_CPYTHON else None
+_VERSION: Final = _version() if IS_CPYTHON else None
+_CELL: Final = _find(CellType(_Sample), _Sample) if IS_CPYTHON else None
+_LIST: Final = IS_CPYTHON and _has_items()
+_INLINE: Final = IS_CPYTHON and inline_attributes.PUT_OFF and _has_values()
+
+
+class Words:
+    """Words of objects, by address: ``first`` those in objects that live, ``second`` those in memory to which a word of ``first`` points."""
+
+    __slots__ = ("first", "second")
+
+    def __init__(self) -> None:
+        self.first: dict[int, None] = {}
+        self.second: dict[int, None] = {}
+
+    # Each method adds the words that change whenever the part of the object does; False: they are not known.
+
+    def add_dictionary(self, held: object) -> bool:
+        """The contents of a dictionary."""
+        return type(held) is dict and self._add(held, _VERSION)
+
+    def add_class(self, instance: object) -> bool:
+        """The class of an instance."""
+        return self._add(instance, _WORD if _word(id(instance) + _WORD) == id(type(instance)) else None)
+
+    def add_mro(self, cls: type) -> bool:
+        """The MRO of a class."""
+        return self._add(cls, _MRO)
+
+    def add_code(self, function: FunctionType) -> bool:
+        """The code of a function."""
+        return self._add(function, _CODE)
+
+    def add_defaults(self, function: FunctionType) -> bool:
+        """The default values of a function."""
+        return _DEFAULTS is not None and self._add(function, _DEFAULTS) and self._add(function, _KWDEFAULTS)
+
+    def add_contents(self, cell: CellType) -> bool:
+        """The contents of a cell."""
+        return self._add(cell, _CELL)
+
+    def add_items(self, held: object, length: int) -> bool:
+        """The items of a list, which has this length."""
+        if type(held) is not list or not _LIST:
+            return False
+        pointer = id(held) + 3 * _WORD
+        self.first |= {id(held) + 2 * _WORD: None, pointer: None}
+        self.second |= dict.fromkeys(range(_word(pointer), _word(pointer) + length * _WORD, _WORD))
+        return True
+
+    def add_attribute(self, instance: object, value: object) -> bool:
+        """The attributes of an instance, at least that with this value."""
+        if inline_attributes.is_inline(instance):
+            return self._add_inline(instance, value)
+        at = type(instance).__dictoffset__
+        held = next((one for one in gc.get_referents(instance) if type(one) is dict), None)
+        place = id(instance) + (at if at > 0 else _DICTIONARY)
+        if held is None or _VERSION is None or not (at > 0 or inline_attributes.PUT_OFF) or _word(place) != id(held):
+            return False
+        self.first[place] = None
+        self.second[id(held) + _VERSION] = None  # the instance may have another dictionary later, and this one be gone
+        return True
+
+    def _add_inline(self, instance: object, value: object) -> bool:
+        if not _INLINE:
+            return False
+        values = _values_of(instance)
+        parts = gc.get_referents(instance)
+        places = [k for k, part in enumerate(parts) if part is value]
+        # the referents are the attribute values in order, then the class: there are at least as many values in memory
+        if values is None or len(places) != 1 or inline_attributes.has_slots(type(instance)) or _word(values + places[0] * _WORD) != id(value):
+            return False
+        self.first[id(instance) + (_VALUES if _VERSION_OF_PYTHON == (3, 11) else _DICTIONARY)] = None
+        self.second[values + places[0] * _WORD] = None
+        return True
+
+    def _add(self, held: object, offset: int | None) -> bool:
+        if offset is None:
+            return False
+        self.first[id(held) + offset] = None
+        return True
+
+    def add(self, other: "Words") -> None:
+        """Add all words of other."""
+        self.first |= other.first
+        self.second |= other.second
+
+
+class Reader(Protocol):
+    """Reads many words at once: ``places`` makes an index of their addresses, and ``memory[index].tobytes()`` is what they contain."""
+
+    memory: Any
+
+    def places(self, addresses: Iterable[int]) -> Any:
+        """Return the index of the words at these addresses."""
+
+
+#: The reader, which the library of NumPy provides; None if there is none.
+reader: Reader | None = None
