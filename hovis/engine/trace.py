@@ -20,6 +20,7 @@ from hovis.engine.handlers import HANDLERS
 from hovis.engine.machine.materialize import Leak
 from hovis.engine.merge import generalization
 from hovis.engine.objects.class_attributes import Thawed
+from hovis.engine.speculation.assumptions import Assumptions
 from hovis.engine.state import budget, class_templates
 from hovis.engine.state.frames_and_heap import Frame, State
 from hovis.engine.state.heap import VObj
@@ -156,6 +157,7 @@ def run(
     wanted: types.CodeType | None = None,
     left: Iterable[types.CodeType] = (),
     learned: "Learned | None" = None,
+    assumptions: "Assumptions | None" = None,
 ) -> Result:
     """Trace fn for the given arguments, one part for each parameter (``*args`` and ``**kwargs`` last).
 
@@ -169,7 +171,7 @@ def run(
     held = sum(map(_held, parts))
     fuel += budget.PER_PART * held + budget.PER_INSTRUCTION * len(code.instructions)
     engine = engine_for(library, package, frozen, known_sizes, volatile, held)
-    engine.tables.wanted = wanted
+    engine.tables.wanted, engine.assumptions = wanted, assumptions
     data = [value for name, value in fn.__globals__.items() if not name.startswith("__") and not issubclass(type(value), str | bytes)]
     roots = engine.effort.roots = [*(part.value for part in parts if isinstance(part, Fixed)), *data, fn.__closure__]
     engine.environment.guard("function", fn, None, fn.__code__)
@@ -204,6 +206,8 @@ def follow(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
         functions = _trace(engine, initial, fuel, choices)
         return Result(functions, _match(engine, initial), engine)
     finally:
+        if engine.assumptions is not None:
+            engine.assumptions.examples.clear()
         engine.effort.roots = []  # the engine is garbage soon, but in reference cycles: it must not keep the user's objects alive until then
         class_templates.retire(engine.tables.templates.values())
         constants.forget_large()

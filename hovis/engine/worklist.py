@@ -19,6 +19,7 @@ from hovis.engine.merge.join_states import agree
 from hovis.engine.merge.merging import Merger
 from hovis.engine.merge.unroll_limits import Rounds
 from hovis.engine.objects import class_revalidation
+from hovis.engine.speculation import class_tests, side_exits
 from hovis.engine.state import class_templates, lifetimes
 from hovis.engine.state.budget import OutOfFuel
 from hovis.engine.state.frames_and_heap import STOP, SWITCH, Frame, State
@@ -111,6 +112,10 @@ class Engine(Machine):
         self.tables.real_classes.setdefault(template.body, "hovis could not trace all of its uses")
 
     def edge(self, edge: Edge, state: State) -> None:
+        if self.assumptions is not None and state.world < 2:
+            frame = state.frames[-1]
+            if self.assumptions.is_cold(frame.code, frame.pc) and side_exits.can_leave(self, state):
+                state.world = 2
         self.merger.edge(edge, state)
 
     def arrive(self, site: Any, state: State, function: Function) -> Entry:
@@ -166,6 +171,8 @@ class Engine(Machine):
         if entry.choices:
             the_trick.choose(self)
             return True
+        if self.assumptions is not None and self.state.world == 2 and side_exits.leave(self):
+            return True
         done: bool | None = None
         try:
             while done is None:
@@ -218,12 +225,15 @@ class Engine(Machine):
             try:
                 if popped and self.doubted and self.state.world < 2:
                     self._look_at_classes(frame, popped)
+                if popped and self.assumptions is not None and self.state.world < 2:
+                    class_tests.look(self, frame, popped)
                 if popped and self.untested and not self.state.untold:
                     tested_items.look(self, frame, popped)
                 to = handler(self, arg)
             except (Consulted, Joined) as refused:
                 self._learn(ctx, pc, refused)
                 return False
+            self.ends_nothing = False
             if to is None:
                 frame.pc = pc + 1
                 back, came = False, None
@@ -278,7 +288,7 @@ class Engine(Machine):
         self.block = entry.block = Block()
         self.emitted = self.steps = 0
         self.rounds.clear()
-        self.came = None
+        self.came, self.ends_nothing = None, False
         self.let_go.clear()
         self.lent, self.pinned = {}, None
 

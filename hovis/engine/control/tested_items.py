@@ -23,7 +23,7 @@ _ASKING: Final = (isinstance, type)
 #: Instructions that iterate over a container, or take an item out of it.
 _TAKING: Final = frozenset({"GetIter", "GetItem", "Unpack", "UnpackEx"})
 #: Instructions that depend on the class of an operand; if it is unknown, they may have any effect.
-_BY_CLASS: Final = frozenset({
+BY_CLASS: Final = frozenset({
     "Unary", "ToBool", "Binary", "Inplace", "Compare", "Contains", "SetItem", "DelItem", "Convert", "Format", "ForIter", "WithEnter", "GetLen",
     "GetAttr", "GetMethod", "SetAttr", "DelAttr", *_TAKING,
 })  # fmt: skip
@@ -57,7 +57,7 @@ def _matters(m: "Engine", frame: Frame, taken: list[V], at: int, kind: AbstractV
         if at == 0 or any(known is asking for asking in _ASKING):
             return True
         return isinstance(known, type) and not m.environment.frozen
-    if op not in _BY_CLASS:
+    if op not in BY_CLASS:
         return False
     if not m.environment.frozen or (op == "GetAttr" and instruction.arg == "__class__"):
         return True

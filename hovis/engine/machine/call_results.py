@@ -104,10 +104,13 @@ def opaque(
         return m.emit(id, args, type=Type(int), effect=Effect.READS, land=land)
     frame_inspection.passed(m, *([Known(callee)] if type(callee) is functools.partial else []), *args, *(kwargs or {}).values())
     looked_at = args[0] if args and callee in _LOOKING and _gives_nothing_away(callee, args[0]) else None
+    # if the residual may be left, tests behind the call show whether code of the user has written to known objects
+    is_tested = m.assumptions is not None and _runs_code_of_the_user(callee.value if isinstance(callee, Known) else callee)
     bound = [Known(callee.__self__)] if type(callee) is types.MethodType else []
     for value in given_with((*bound, *args, *(kwargs or {}).values())):
-        if isinstance(value, Known) and value is not looked_at and may_be_written(value.value) and type(value.value) not in m.library.fixed:
-            m.environment.thaw(value.value)
+        thaws = not is_tested and isinstance(value, Known) and value is not looked_at and type(value.value) not in m.library.fixed
+        if thaws and may_be_written(value.value):  # type: ignore[union-attr]
+            m.environment.thaw(value.value)  # type: ignore[union-attr]
         if class_templates.ALL and isinstance(value, Known) and (template := class_templates.template_of(value.value)) is not None and _changes_classes(callee):
             leave_class(m, template, f"it is passed to {_name(callee)}")
     if callee is type.__subclasses__ and m.tables.templates and not m.tables.eager_classes:
@@ -151,7 +154,23 @@ _PLAIN: Final = frozenset({tuple, list, set, frozenset, type({}.values())})
 _QUIET: Final = frozenset(map(id, (getattr, next, iter, type, dict.get, dict.setdefault, *(f for f in vars(operator).values() if callable(f)))))
 
 
+def _runs_code_of_the_user(callee: object) -> bool:
+    """Is it probably through code of the user that callee writes to its arguments, if it does? (If it is other code, what is read behind the call is
+    tested all the same, and the residual is left.)
+    """
+    return not is_a(callee, _C_CODE) or (isinstance(callee, types.BuiltinFunctionType) and callee in _ASKING)
+
+
 _SENTINEL: Final = type(operations.END)
+#: Functions of C code that write to nothing themselves.
+_ASKING: Final = frozenset({
+    abs, callable, format, getattr, hasattr, hash, id, isinstance, issubclass, iter, len, repr,
+    operator.abs, operator.add, operator.and_, operator.concat, operator.contains, operator.countOf, operator.eq, operator.floordiv, operator.ge,
+    operator.getitem, operator.gt, operator.index, operator.indexOf, operator.invert, operator.le, operator.lshift, operator.lt, operator.matmul,
+    operator.mod, operator.mul, operator.ne, operator.neg, operator.or_, operator.pos, operator.pow, operator.rshift, operator.sub, operator.truediv,
+    operator.xor,
+})  # fmt: skip
+_C_CODE: Final = types.BuiltinFunctionType | types.MethodDescriptorType | types.WrapperDescriptorType | types.MethodWrapperType
 
 
 def may_be_written(value: object) -> bool:

@@ -61,6 +61,10 @@ class Machine(abc.ABC):
         self.effort = Effort(tables)
         self.keys = Keys(tables, self.effort)
         self.state = State([], {})
+        #: what is assumed, if the residual may be left for the original code where it does not hold (see hovis.engine.speculation)
+        self.assumptions: Any = None
+        #: is it known that the current instruction, a store, does not end the life of what was stored there before (see class_tests)?
+        self.ends_nothing = False
         #: is the residual to be compiled by a back end other than Python, for known sizes?
         self.known_sizes = False
         self.package = package
@@ -329,7 +333,7 @@ class Machine(abc.ABC):
         self.add(op, land, within)
         if made:
             unwinding.cover(block, made)
-        ended = callee is next and len(args) == 2 and isinstance(args[1], Known) and args[1].value is END
+        ended = callee is next and len(operands) == 2 and isinstance(operands[1], Const) and operands[1].value is END
         # a value that is taken out of a container whose end may show may end with it
         ends = ENDS if self.endings and holds(type) else 0
         if not ends and isinstance(type, AnyType) and any(callee is one for one in _TAKING):

@@ -177,8 +177,18 @@ class Merger:
         found = entry.params.get(path)
         if found is None:
             found = entry.params[path] = Param(type, None, self._name(state, path))
+            if self.machine.assumptions is not None:
+                self.machine.assumptions.examples.pass_on(self._value_at(state, path), found)
         found.type = type
         return found
+
+    def _value_at(self, state: State, path: int) -> object:
+        """Return the value in a slot of state; for the slot of a real object, its SSA value."""
+        part = self.tables.paths.parts[path]
+        if not (isinstance(part, tuple) and part[1:] == ("node",)):
+            return self.keys.value_at(state, path)
+        held = self.keys.value_at(state, part[0])
+        return state.heap[held.aid].node if isinstance(held, Ref) else None
 
     def _name(self, state: State, path: int) -> str | None:
         """Return the name of the user's variable in a slot, or the key or attribute that it is of an object; None if there is none."""

@@ -37,6 +37,7 @@ from hovis.ir.operations.calls import (
     method_of,
     name_of_class,
     own_attribute,
+    resume,
     type_name,
 )
 from hovis.ir.operations.conversions import (
@@ -151,7 +152,8 @@ __all__ = [
     "make_iterator", "make_key", "make_list", "make_object", "make_range_iterator", "make_reverse_iterator", "make_set", "make_stored", "make_tape",
     "make_tuple", "match_at", "match_class", "match_keys", "match_mapping", "match_sequence", "meet", "method_of", "missing", "name_of_class",
     "own_attribute", "passed", "poll", "prepare_reraise", "put", "raise_again", "raise_current", "raise_from", "raise_now", "raised", "range_goes_on",
-    "range_step", "refresh_locals", "reraise", "resume_dict_iterator", "revise", "slot_of", "stop_iteration_error", "store_global", "tape_of", "throw_exit",
+    "range_step", "refresh_locals", "reraise",
+    "resume", "resume_dict_iterator", "revise", "slot_of", "stop_iteration_error", "store_global", "tape_of", "throw_exit",
     "traceback_of", "type_name", "unbound", "unchanged", "unpack", "unpack_star", "unraisable", "warn_above", "warn_at", "with_attribute", "with_cause",
     "with_note", "within", "yield_", "yield_from", "yield_from_iter", "yield_rest",
 ]  # fmt: skip

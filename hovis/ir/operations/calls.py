@@ -3,6 +3,17 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from hovis.ir.operations.sentinels import UNBOUND
+
+
+def resume(exits: Any, *values: object) -> object:
+    """Continue activations in their original code, and return the result of the outermost one. exits: an ``Exit``; values: of their variables and
+    stacks, UNBOUND for no value.
+    """
+    begin = exits.begin(values, UNBOUND)
+    del values  # from now on the continued activations hold them
+    return begin()
+
 
 def apply(function: Callable[..., object], args: Iterable[object], kwargs: Mapping[str, object]) -> object:
     """``function(*args, **kwargs)``."""

@@ -146,7 +146,7 @@ class Linear(StackCode):
                 self.op(op)
                 self.finish(op)
         terminator = block.terminator
-        if isinstance(terminator, Return):
+        if isinstance(terminator, Return) and not (block.ops and block.ops[-1].callee is ops.resume):  # what is resumed holds the values from then on
             # a Return releases the frame at once; with a Raise it lives as long as the traceback, which a local with the exception would keep alive
             kinds = [item[0] for item in items[start:]]
             if kinds.count(DROP) < 2:  # else the values are released in the user's order
