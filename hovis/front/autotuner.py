@@ -16,12 +16,11 @@ from typing import Final
 
 from hovis.base.once import lock
 
-#: ROUNDS: number of calls by which each way is tried; MANY: that number if some ways are close to each other, which means that one takes less than
+#: ROUNDS: number of calls by which each way is tried, and two rows more if some ways are close to each other, which means that one takes less than
 #: CLOSE times as long as the other.  ROW: number of calls in a row by the same way, after its first call: the threads of a library that one way
 #: has used may spin for a while and slow down the next way.
 ROUNDS: Final = 5
 ROW: Final = 4
-MANY: Final = ROUNDS + 2 * ROW
 CLOSE: Final = 2.0
 #: ... but no more than ROUNDS if the calls of one way have taken this many seconds in total.
 ENOUGH: Final = 0.25
@@ -72,16 +71,16 @@ class Contest:
     ``hopeless(seconds)``: given the time of a call by the first way, need the others not be tried?  ``grows``: may later calls
     be more work than those that were tried?  ``decided``: the first way gets all calls, until it has given up too many.
     ``margin``: a later way wins if it takes less than this part of the time of an earlier one.  ``warming``: number of calls by the first way
-    at the beginning that are not counted.
+    at the beginning that are not counted. ``row``: number of calls in a row by the same way.
     """
 
     __slots__ = (
-        "_again", "_before", "_disturbed", "_lock", "_margin", "_regret", "_tries", "alert", "first", "given_up", "grows",
+        "_again", "_before", "_disturbed", "_lock", "_margin", "_regret", "_row", "_tries", "alert", "first", "given_up", "grows",
         "hopeless", "largest", "scales", "seconds", "stays", "ways", "winner",
     )  # fmt: skip
 
     def __init__(self, ways: Sequence[str], hopeless: Callable[[float], bool] | None = None, grows: bool = True, decided: bool = False,
-                 margin: float = MARGIN, warming: int = 1) -> None:  # fmt: skip
+                 margin: float = MARGIN, warming: int = 1, row: int = ROW) -> None:  # fmt: skip
         self._lock = lock()
         self.first = ways[0]
         #: the ways that are still tried
@@ -93,6 +92,7 @@ class Contest:
         self._tries = dict.fromkeys(ways, 0)
         self._tries[self.first] = -warming
         self._margin = margin
+        self._row = row
         #: the sum of the counters in DISTURBING before the current call
         self._disturbed = _disturbed()
         self.winner: str | None = ways[0] if decided or len(ways) == 1 else None
@@ -120,7 +120,7 @@ class Contest:
             if not self._is_due(values):
                 return self.winner
             self.reopen()
-        way = min(self.ways, key=lambda way: (self._tries[way] + ROW - 1) // ROW)
+        way = min(self.ways, key=lambda way: (self._tries[way] + self._row - 1) // self._row)
         if way != self.first and self._larger(values):
             way = self.first  # it may be far more work
         self._tries[way] += 1
@@ -211,7 +211,7 @@ class Contest:
     def _decide(self) -> None:
         self.ways = [way for way in self.ways if not self._is_out(way)]
         rounds = min(len(self.seconds[way]) for way in self.ways)
-        enough = MANY if max(sum(self.seconds[way]) for way in self.ways) < ENOUGH else ROUNDS
+        enough = ROUNDS + 2 * self._row if max(sum(self.seconds[way]) for way in self.ways) < ENOUGH else ROUNDS
         if rounds == ROUNDS < enough:
             self.ways = self._close_to(self._quickest(), self.ways)
         if len(self.ways) == 1 or rounds >= enough:

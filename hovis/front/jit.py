@@ -8,6 +8,7 @@ included (:mod:`hovis.front.autotuner`).  If no residual has won, calls go to th
 """
 
 import asyncio
+import functools
 import inspect
 import threading
 import time
@@ -18,6 +19,7 @@ from hovis.backend.tracebacks import hide
 from hovis.base import deadline, interrupts, own_code
 from hovis.base.function_wrapper import Wrapper, take_names
 from hovis.base.once import COMPILER, in_turn
+from hovis.bytecode.continuation import Exit
 from hovis.engine.environment.guards import Guard, failing
 from hovis.engine.state.budget import WHY
 from hovis.engine.state.specialization_tables import Promote
@@ -46,6 +48,8 @@ FUEL: Final = 60_000
 VALUES: Final = 8
 #: The same once tracing the function has exceeded its time limit: then known values do not help enough.
 FEW_VALUES: Final = 2
+#: Maximal number of places where residuals were left too often, before they must not be left any more.
+REFUTATIONS: Final = 16
 #: Number of changes of one read of the environment, before it is read at run time.
 PATIENCE: Final = 4
 
@@ -53,8 +57,17 @@ PATIENCE: Final = 4
 CONTESTED = True
 #: A residual has to be faster than the function itself by this factor (5 %).
 WORTH: Final = 1.05
+#: A residual that is faster by this factor need not win again.
+CLEARLY: Final = 1.5
 #: Number of first calls of a residual that are not timed: CPython specializes code during them (Python/specialize.c).
 WARMING: Final = 8
+#: Limit, in seconds, of the first trace of a function: what takes longer is traced when the function has been called often enough for CPython's own
+#: profile of it (PEP 659) to show what it executes. ENOUGH_CALLS, ENOUGH: this is after so many calls, or more if these take less than so many seconds.
+BRIEFLY: Final = 0.1
+ENOUGH_CALLS: Final = 16
+ENOUGH: Final = 0.1
+#: Number of calls in a row that go the same way while residual and function are compared: the first ones of a row fill the processor's caches.
+ROW: Final = 16
 #: If no residual has won, STAYS calls go to the function before the next lookup; this number grows by the factor LONGER each time, up to this limit.
 LONGEST: Final = 1 << 20
 
@@ -75,7 +88,9 @@ def jit(fn: Any = None, *, static: Iterable[str] | str = (), strict: bool = Fals
     if fn is None:
         return lambda wrapped: jit(wrapped, static=static, strict=strict, **choices)
     names = (static,) if isinstance(static, str) else tuple(static)
-    return Jitted(fn, names, tracing.Options(strict=strict, frozen=False, **{"fuel": FUEL, **choices}))
+    chosen = tracing.Options(strict=strict, frozen=False, **{"fuel": FUEL, **choices})
+    chosen.refuted = None if strict else frozenset()  # in a strict residual, nothing is left to unknown code
+    return Jitted(fn, names, chosen)
 
 
 def _mark_coroutine(made: Any) -> None:
@@ -95,7 +110,7 @@ class Jitted(Wrapper):
     pays_for_traces = True
 
     __slots__ = (
-        "__dict__", "__weakref__", "_by_itself", "_by_types", "_failed", "_function", "_hopeless", "_in_contest", "_longer", "_made", "_noted",
+        "__dict__", "__weakref__", "_again", "_by_itself", "_by_types", "_failed", "_function", "_hopeless", "_in_contest", "_longer", "_made", "_noted",
         "_options", "_policy", "_seen", "_signature", "_static", "_trace_time", "_variants",
     )  # fmt: skip
 
@@ -125,6 +140,8 @@ class Jitted(Wrapper):
         #: number of calls that go to the function itself before the next lookup; and the number for the next time
         self._by_itself = 0
         self._longer = STAYS
+        #: is each kind of calls to be traced once more, with the profile of the calls that went to the function?
+        self._again = options.refuted is not None and options.seconds is None and not options.strict
         #: the thread in which a call is being timed
         self._in_contest = 0
         #: guards that have failed, with the number of failures, by their keys
@@ -167,8 +184,7 @@ class Jitted(Wrapper):
     def _contested(self, variant: Variant, contest: Contest, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Do a call that may go to the function itself: to find out which is quicker, or because that is known."""
         if contest.winner is not None:
-            self._leave_alone()
-            return self._function(*args, **kwargs)
+            return self._timed(args, kwargs) if self._leave_alone() else self._function(*args, **kwargs)
         here = threading.get_ident()
         if self._in_contest == here:
             # a recursive call: calling the function from here takes two Python frames for each call, which would halve the recursion depth
@@ -179,18 +195,32 @@ class Jitted(Wrapper):
         try:
             if way == "plain":
                 return self._function(*args, **kwargs)
-            self._variants.get(self._key(args, kwargs), variant).holds()  # so that it takes as long as the lookup and the guards of an ordinary call
+            found = None if kwargs else self._by_types.get(tuple(map(type, args)))
+            (found or self._variants.get(self._key(args, kwargs), variant)).holds()  # so that it takes as long as the lookup and the guards of an ordinary call
             return variant.run(args, kwargs)
         finally:
             contest.note(way, time.perf_counter() - start)
             self._in_contest = 0
             self._settle(variant, contest)
 
+    def _timed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the function itself, and choose after how many calls it is traced again."""
+        start = time.perf_counter()
+        try:
+            return self._function(*args, **kwargs)
+        finally:
+            self._by_itself = max(ENOUGH_CALLS, min(STAYS, int(ENOUGH / max(time.perf_counter() - start, 1e-9))))
+
     def _settle(self, variant: Variant, contest: Contest) -> None:
         """Let all calls go the way that has won the contest, if one has."""
         if contest.winner == "residual":
-            variant.contest = None
-            self._paid()
+            plain, mine = contest.typical("plain") or 0.0, contest.typical("residual") or 0.0
+            if variant.has_won or plain > CLEARLY * mine:
+                variant.contest = None
+                self._paid()
+            else:  # other processes may have slowed down the function's calls: a narrow victory has to be repeated
+                variant.has_won = True
+                contest.reopen()
         elif contest.winner == "plain":
             variant.told = f"The function itself is called, which is quicker: {contest}."
             self._leave_alone()
@@ -203,14 +233,24 @@ class Jitted(Wrapper):
                 self._variants = {key: variant for key, variant in self._variants.items() if not variant.trace.late}
                 self._by_types = by_types(self._variants, self._policy)
 
-    def _leave_alone(self) -> None:
-        """If no residual has won and one has lost, send calls to the function for a while without looking at them; then hold the contests again."""
+    def _leave_alone(self) -> bool:
+        """If no residual has won and one has lost, send calls to the function for a while without looking at them; then hold the contests again, or
+        trace again: return whether that is so.
+        """
         contests = [variant.contest for variant in self._variants.values()]
-        if None not in contests:
+        if None in contests:
+            return False
+        if self._again and any(variant.trace.late or variant.is_opaque() for variant in self._variants.values()):
+            self._again = False
+            with COMPILER:
+                self._variants, self._by_types = {}, {}
+            return True
+        if contests:
             for contest in contests:
                 if contest.winner == "plain":
                     contest.reopen()
             self._by_itself, self._longer = self._longer, min(LONGEST, LONGER * self._longer)
+        return False
 
     def _contest(self, ways: list[str]) -> Contest | None:
         """Return a Contest of these ways for calls of one kind; None if the variant is used whatever it takes (strict: each kind of calls is to
@@ -218,7 +258,7 @@ class Jitted(Wrapper):
         """
         if not (CONTESTED and self.has_plain) or self._options.strict or may_recur(self._function):
             return None
-        return Contest(ways, grows=False, margin=WORTH, warming=WARMING)
+        return Contest(ways, grows=False, margin=WORTH, warming=WARMING, row=ROW)
 
     def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Key:
         return key_of(args, kwargs, self._policy)
@@ -262,16 +302,34 @@ class Jitted(Wrapper):
     def _in_time(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
         """Make a variant within the time that is available for it."""
         start, limit = deadline.clock(), self._options.limit(1)
-        with deadline.within(self._trace_time.left(limit), self._trace_time.why(limit)), traces.at_work(self._function, self._options):
+        brief = self._is_profiled_later()
+        left = min(self._trace_time.left(limit), BRIEFLY) if brief else self._trace_time.left(limit)
+        with deadline.within(left, self._trace_time.why(limit)), traces.at_work(self._function, self._options):
             made = self._variant(args, kwargs)
+        if brief and made.trace.late:
+            made.contest = Contest(["plain"])
+            return made
         self._trace_time.spent(deadline.clock() - start, made.in_vain, self.pays_for_traces and made.contest is not None)
         return made
+
+    def _is_profiled_later(self) -> bool:
+        """Is the function traced again, when there is a profile of it?"""
+        return self._again and CONTESTED and self.has_plain and not may_recur(self._function)
 
     def _variant(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
         traced = self.trace(*args, **kwargs)
         made = Variant(traced, self._function, self._key(args, kwargs), len(args), tuple(kwargs))
+        for left in made.exits():
+            left.often = functools.partial(self._refute, made)
         made.contest = self._contest(["plain"] if traced.fallback else ["residual", "plain"])
         return made
+
+    def _refute(self, variant: Variant, left: Exit) -> None:
+        """Do not assume again what did not hold where a residual was left; the next call makes another one."""
+        refuted = self._options.refuted
+        if refuted is not None:
+            self._options.refuted = refuted | {left.site} if len(refuted) < REFUTATIONS else None
+        variant.holds = _outdated
 
     def _changed(self, variant: Variant) -> None:
         """Count the guards of a variant that fail; what has failed PATIENCE times is read at run time from then on."""
@@ -333,7 +391,11 @@ class Jitted(Wrapper):
             elif isinstance(at, int) and at < len(args):
                 given[at] = spec
         try:
-            return tracing.trace_call(self._function, tuple(given), extra, self._options)
+            chosen = self._options.but(examples=(args, kwargs))
+            try:
+                return tracing.trace_call(self._function, tuple(given), extra, chosen)
+            finally:
+                chosen.examples = None  # the Trace keeps its options
         except SpecError:
             return self._left_alone()
 
@@ -394,6 +456,10 @@ class Jitted(Wrapper):
 
 ENTERED_THROUGH.add(Jitted)
 nested_jit.stands_for(jit, Jitted, nested_jit.OPTIONS)
+
+
+def _outdated() -> bool:
+    return False
 
 
 def _caller(fn: Callable[..., Any]) -> Callable[..., Any]:

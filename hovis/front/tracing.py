@@ -20,6 +20,8 @@ from hovis.diagnostics import explain as report
 from hovis.diagnostics.explain import Remark, Report
 from hovis.engine import learned as learning
 from hovis.engine import trace as engine
+from hovis.engine.speculation.assumptions import Assumptions
+from hovis.engine.speculation.examples import Examples
 from hovis.engine.state.budget import OutOfFuel
 from hovis.engine.state.specialization_tables import GiveUp
 from hovis.engine.trace import Leaf, Part
@@ -92,6 +94,10 @@ class Options:
         self.known_sizes = known_sizes
         self.annotations = annotations
         self.seconds = None if seconds is None else min(seconds, MOST_SECONDS)
+        #: the arguments of the call for which a trace is made; and the places where residuals were left too often, None if they must not be left
+        #: for the original code (used by jit)
+        self.examples: tuple[tuple[Any, ...], dict[str, Any]] | None = None
+        self.refuted: frozenset[tuple[types.CodeType, int]] | None = None
         #: keys of guards that have failed too often: their values are read at run time (used by jit)
         self.volatile: frozenset[Any] = frozenset()
         #: what traces for other arguments have learned (used by jit)
@@ -100,6 +106,19 @@ class Options:
     def limit(self, times: float = deadline.ASKED_FOR) -> float:
         """Return how many seconds of work something may take: the option, or else the limit of a first call multiplied by ``times``."""
         return deadline.limit(times) if self.seconds is None else self.seconds
+
+    def assumptions(self, signature: Signature) -> Assumptions | None:
+        """Return what is assumed of a call like the example."""
+        if self.examples is None or self.refuted is None:
+            return None
+        args, kwargs = self.examples
+        found = Examples()
+        for unknown, (place, name) in zip(signature.unknown, signature.names()):
+            if type(place) is int and place < len(args):
+                found.put_part(unknown.part, args[place])
+            elif name in kwargs:
+                found.put_part(unknown.part, kwargs[name])
+        return Assumptions(found, self.refuted)
 
     def but(self, **changed: Any) -> "Options":
         """Return a copy with some options changed: another library, for example."""
@@ -319,7 +338,7 @@ def _followed(fn: Any, function: types.FunctionType, signature: Signature, chose
         learned = chosen.learned
         if learned is None and chosen.library is STANDARD:  # another library may hold the function itself
             learned = learning.of(function, signature.parts, (chosen.fuel, chosen.known_sizes, chosen.limit()))
-        result = engine.run(function, signature.parts, chosen.library, PACKAGE, *how, learned=learned)
+        result = engine.run(function, signature.parts, chosen.library, PACKAGE, *how, learned=learned, assumptions=chosen.assumptions(signature))
     except OutOfFuel as out:
         raise OutOfTime(deadline.why()) if out.late else out from None
     except (RecursionError, AssertionError, LookupError, TypeError, ValueError, AttributeError) as error:

@@ -1,12 +1,16 @@
 """Cached residuals: their guards, and how they are called."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from hovis.base import own_code
+from hovis.bytecode.continuation import Exit
 from hovis.engine.environment.guards import compile_guards
 from hovis.front.jit_cache.cache_keys import Key
 from hovis.front.traces import Trace
+from hovis.ir.model import Effect
+from hovis.ir.operations import resume
+from hovis.lattice import Const
 
 own_code.leave_as_calls(__file__)
 
@@ -14,13 +18,15 @@ own_code.leave_as_calls(__file__)
 class Variant:
     """One residual with its key, its guards, and the way to call it."""
 
-    __slots__ = ("call", "contest", "holds", "key", "picks", "plain", "told", "trace")
+    __slots__ = ("call", "contest", "has_won", "holds", "key", "picks", "plain", "told", "trace")
     contest: Any
 
     def __init__(self, traced: Trace, original: Callable[..., Any], key: Key, count: int, names: tuple[str, ...]) -> None:
         self.trace = traced
         self.key = key
         self.contest = None
+        #: has the residual won a contest narrowly?
+        self.has_won = False
         self.told = ""
         self.call: Callable[..., Any] = self.initial()
         self.holds = compile_guards(traced.guards)
@@ -35,6 +41,17 @@ class Variant:
     def in_vain(self) -> bool:
         """Has the trace left the whole function as a call of the original?"""
         return self.trace.fallback
+
+    def is_opaque(self) -> bool:
+        """Has the trace left calls of which nothing is known?"""
+        return any(op.effect & Effect.OPAQUE for function in self.trace.functions for op in function.ops())
+
+    def exits(self) -> Iterator[Exit]:
+        """Yield the places where the residual is left for the original code."""
+        for function in self.trace.functions:
+            for op in function.ops():
+                if op.callee is resume and isinstance(op.args[0], Const) and isinstance(op.args[0].value, Exit):
+                    yield op.args[0].value
 
     def initial(self) -> Callable[..., Any]:
         """Return the function of the unknown arguments that is called at first."""

@@ -32,7 +32,7 @@ def settled(fn, residual, plain):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(jitting, "Contest", Timed)
         made(0)
-    for k in range(64):
+    for k in range(128):
         assert made(k) == fn(k)
     return made
 
@@ -58,7 +58,7 @@ def test_it_is_tried_again():
     for _ in range(4):
         waits.append(slow._by_itself)
         slow._by_itself = 1
-        for k in range(64):
+        for k in range(128):
             assert slow(k) == 2 * k
     assert waits == sorted(waits) and waits[-1] > 20 * waits[0]
 

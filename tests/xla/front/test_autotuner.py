@@ -2,11 +2,14 @@
 import math
 from types import SimpleNamespace
 
-from hovis.front.autotuner import CLEAR, CLOSE, ENOUGH, GIVEN_UP, LARGER, MANY, REGRET, ROUNDS, ROW, STAYS, Contest, Spending
+from hovis.front.autotuner import CLEAR, CLOSE, ENOUGH, GIVEN_UP, LARGER, REGRET, ROUNDS, ROW, STAYS, Contest, Spending
 from hovis_xla.choice import cost_model
 from hovis_xla.choice.cost_model import Work
 from hovis_xla.jaxlib import progress
 from hovis_xla.partition.decide import Parts
+
+#: The number of calls by each way if they are close to each other.
+MANY = ROUNDS + 2 * ROW
 
 
 def play(contest, times, calls=60, values=()):
