@@ -13,6 +13,7 @@ from typing import Any
 import hovis
 from hovis.errors import SpecError
 from tests.differential.harness.compare import Outcome, TookTooLong, difference, observe
+from tests.differential.harness.forced_exits import forced
 from tests.differential.harness.program import Program
 from tests.differential.harness.unwatched_loops import unwatched_loops
 
@@ -52,7 +53,8 @@ def _from_text(fn: Any, specs: list[Any]) -> Any:
 
 
 RESIDUALS = {"source": _from_text, "specialize": _specialized, "evaluate": _evaluated, "plain": _plain}
-WAYS = ("specialize", "evaluate", "plain", "source", "jit")
+#: "exits" is the jit with forced side exits (see forced_exits).
+WAYS = ("specialize", "evaluate", "plain", "source", "jit", "exits")
 #: The maximum number of instructions that one trace interprets.
 FUEL = 250_000
 #: The number of fallbacks, where the whole function is one call of the original, by reason.
@@ -101,7 +103,11 @@ def check(program: Program, way: str) -> Failure | None:
         raise Unfit("variables of the text live as long as the tracebacks of their frame")
     if any("RecursionError" in repr(outcome.value) + outcome.stdout for outcome in wanted):
         raise Unfit("how deep recursion goes is nobody's business")
-    failure = _jitted(program, wanted) if way == "jit" or program.changes else _residual(program, wanted, way)
+    if way == "exits":
+        with forced(program.source):
+            failure = _jitted(program, wanted)
+    else:
+        failure = _jitted(program, wanted) if way == "jit" or program.changes else _residual(program, wanted, way)
     if failure and _shows_places(program, wanted):
         raise Unfit("what it does goes by where objects are")
     return failure
