@@ -12,19 +12,16 @@ from operator import is_
 from types import CellType, FunctionType
 from typing import Any, Final, NamedTuple
 
+from hovis.engine.environment import guard_words
 from hovis.engine.environment.logging_calls import fate
 from hovis.ir.operations import END, UNBOUND
-from hovis.lattice import inline_attributes, object_words
+from hovis.lattice import inline_attributes
 from hovis.lattice.constants import is_immutable, same_constant
 
 #: Flags of classes (CPython: Py_TPFLAGS_HEAPTYPE, Py_TPFLAGS_IMMUTABLETYPE).
 _HEAP_TYPE: Final = 1 << 9
 _IMMUTABLE_TYPE: Final = 1 << 8
 
-#: The least number of guards that are tested by comparing words in memory; and the most changes of the words of a guard that holds nevertheless,
-#: before it is tested by itself.
-LEAST_COLLECTED: Final = 32
-MOST_CHANGES: Final = 4
 #: The most items of a list that are compared one by one, without a call.
 MOST_INLINE: Final = 8
 #: The most items of a container that a look compares; a container with more items is read at run time.
@@ -260,91 +257,7 @@ def compile_guards(guards: Iterable[Guard]) -> Callable[[], bool]:
     """Compile a function that tells whether all guards hold."""
     ordered = in_order(guards)
     whole = _compile(ordered)
-    if len(ordered) < LEAST_COLLECTED or object_words.reader is None:
-        return whole
-    covered = [guard for guard in ordered if _add_words(object_words.Words(), guard)]
-    return whole if len(covered) < LEAST_COLLECTED else _Collected(ordered, covered, whole, object_words.reader).compiled()
-
-
-class _Collected:
-    """A test of many guards, which compares words in the memory of the objects (see object_words).
-
-    If words have changed, all guards are tested: a number may have been replaced by an equal one, or another item of a dictionary has changed.  If
-    they hold, the words are collected again; those that have changed repeatedly are left out then.
-    """
-
-    __slots__ = ("collected", "counts", "covered", "guards", "reader", "whole")
-
-    def __init__(self, guards: list[Guard], covered: list[Guard], whole: Callable[[], bool], reader: object_words.Reader) -> None:
-        self.guards, self.covered, self.whole, self.reader = guards, covered, whole, reader
-        #: the words of each guard when they were collected last, and how often they have changed
-        self.collected: list[tuple[bytes, bytes]] = []
-        self.counts = [0] * len(covered)
-
-    def compiled(self) -> Callable[[], bool]:
-        """Return the function."""
-        state: list[Any] = [None]
-
-        def again() -> bool:
-            if not self.whole():
-                return False
-            state[0] = self._collect()
-            return True
-
-        return _test_words(state, self.reader.memory, again)
-
-    def _collect(self) -> Any:
-        words, now, kept = object_words.Words(), list[tuple[bytes, bytes]](), list[Guard]()
-        for k, guard in enumerate(self.covered):
-            own = object_words.Words()
-            known = _add_words(own, guard)
-            now.append((self._read(own.first)[1], self._read(own.second)[1]))
-            self.counts[k] += bool(self.collected) and self.collected[k] != now[k]
-            if known and self.counts[k] < MOST_CHANGES:
-                words.add(own)
-                kept.append(guard)
-        self.collected = now
-        at = {id(guard) for guard in kept}
-        return *self._read(words.first), *self._read(words.second), _compile([guard for guard in self.guards if id(guard) not in at])
-
-    def _read(self, addresses: Iterable[int]) -> tuple[Any, bytes]:
-        """Return the index of the words at these addresses, and their contents."""
-        places = self.reader.places(addresses)
-        return places, self.reader.memory[places].tobytes()
-
-
-def _test_words(state: list[Any], memory: Any, again: Callable[[], bool]) -> Callable[[], bool]:
-    def holds(state: Any = state, memory: Any = memory, again: Callable[[], bool] = again) -> bool:
-        if state[0] is None:
-            return again()
-        first, contents, second, others, rest = state[0]
-        if memory[first].tobytes() == contents and (not others or memory[second].tobytes() == others):
-            return rest()  # type: ignore[no-any-return]
-        return again()
-
-    return holds
-
-
-def _add_words(words: object_words.Words, guard: Guard) -> bool:
-    """Add the words of objects that change if a guard fails; False if they are not known."""
-    kind, holder, _, value = guard
-    if kind in ("item", "dict"):
-        return words.add_dictionary(holder)
-    if kind == "class":
-        return all(words.add_dictionary(held) for held, _ in value)
-    if kind == "function":
-        return words.add_code(holder)
-    if kind == "defaults":
-        return words.add_defaults(holder)
-    if kind == "bases":
-        return words.add_mro(holder)
-    if kind == "type":
-        return words.add_class(holder)
-    if kind == "cell" and value is not UNBOUND:
-        return words.add_contents(holder)
-    if kind == "items":
-        return words.add_items(holder, len(value))
-    return kind == "attribute" and value is not UNBOUND and words.add_attribute(holder, value)
+    return guard_words.compiled(ordered, whole, _compile)
 
 
 def _compile(guards: Iterable[Guard]) -> Callable[[], bool]:

@@ -6,7 +6,7 @@ from types import CellType, FunctionType
 
 import pytest
 
-from hovis.engine.environment import guards
+from hovis.engine.environment import guard_words, guards
 from hovis.engine.environment.guards import Guard, compile_guards
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import object_words
@@ -41,7 +41,7 @@ class Places:
         vars(self.with_dict)
         self.node = ast.Name("x")
         self.movable = Thing()
-        more = [{"k": object()} for _ in range(guards.LEAST_COLLECTED)]
+        more = [{"k": object()} for _ in range(guard_words.LEAST)]
         self.guards = [
             *(Guard("item", self.globals, name, value) for name, value in self.globals.items()),
             Guard("item", self.globals, "missing", UNBOUND),
@@ -101,7 +101,7 @@ UNCHANGED = {
 def test_most_guards_are_collected():
     at = Places()
     assert at.holds() and at.holds.__code__.co_name == "holds" and type(at.holds.__defaults__[0]) is list
-    covered = [guard for guard in at.guards if guards._add_words(object_words.Words(), guard)]
+    covered = [guard for guard in at.guards if guard_words.add_words(object_words.Words(), guard)]
     assert len(covered) > len(at.guards) - 4
 
 
@@ -119,7 +119,7 @@ def test_changes_are_seen(change, times):
 @pytest.mark.parametrize("change", UNCHANGED)
 def test_what_does_not_concern_them_is_not_seen(change):
     at = Places()
-    for _ in range(2 * guards.MOST_CHANGES + 2):
+    for _ in range(2 * guard_words.MOST_CHANGES + 2):
         assert at.holds()
         UNCHANGED[change](at)
     assert at.holds()
@@ -131,7 +131,7 @@ def test_changes_are_seen_after_others(change):
     for other in UNCHANGED.values():
         other(at)
         assert at.holds()
-    for k in range(2 * guards.MOST_CHANGES):
+    for k in range(2 * guard_words.MOST_CHANGES):
         at.globals["counter"] = k
         assert at.holds()
     CHANGES[change](at)
