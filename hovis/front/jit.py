@@ -19,7 +19,7 @@ from hovis.backend.tracebacks import hide
 from hovis.base import deadline, interrupts, own_code
 from hovis.base.function_wrapper import Wrapper, take_names
 from hovis.base.once import COMPILER, in_turn
-from hovis.bytecode.continuation import Exit
+from hovis.bytecode.resumption.continuation import Exit
 from hovis.engine.environment.guards import Guard, failing
 from hovis.engine.state.budget import WHY
 from hovis.engine.state.specialization_tables import Promote

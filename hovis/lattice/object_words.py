@@ -24,7 +24,8 @@ _SEARCHED: Final = 48
 #: Words of an object in front of its header: the pointers to its dictionary and to its attributes.
 _DICTIONARY: Final = -3 * _WORD
 _VALUES: Final = -4 * _WORD
-_VERSION_OF_PYTHON: Final[tuple[int, ...]] = tuple(sys.version_info[:2])
+#: Pointers are larger than this.
+_LOWEST: Final = 1 << 16
 
 
 def _word(address: int) -> int:
@@ -60,20 +61,25 @@ class _Sample:
 def _function(place: object = (), *, key: object = None) -> None: ...
 
 
-def _values_of(instance: object) -> int | None:
-    """Return the address of the attribute values of an instance that has no dictionary (3.11, 3.12)."""
-    if _VERSION_OF_PYTHON == (3, 11):
-        return _word(id(instance) + _VALUES) or None
-    if _VERSION_OF_PYTHON == (3, 12):
-        found = _word(id(instance) + _DICTIONARY)
-        return found + 1 if found & 1 else None
+def _find_values() -> tuple[int, int] | None:
+    """Return the offset of the word that points to the attribute values of an instance without a dictionary, and what is to be added to it (the lowest
+    bit may tell the pointer from one to a dictionary); None if there is no such word.
+    """
+    sample = _Sample()
+    for at in (_DICTIONARY, _VALUES):
+        found = _word(id(sample) + at)
+        pointer = found + (found & 1)
+        if pointer % _WORD == 0 and pointer > _LOWEST and (_word(pointer), _word(pointer + _WORD)) == (id(sample.first), id(sample.second)):
+            return at, found & 1
     return None
 
 
-def _has_values() -> bool:
-    sample = _Sample()
-    at = _values_of(sample)
-    return at is not None and (_word(at), _word(at + _WORD)) == (id(sample.first), id(sample.second))
+def _values_of(instance: object) -> int | None:
+    """Return the address of the attribute values of an instance; None if it has a dictionary."""
+    assert _INLINE is not None
+    at, mark = _INLINE
+    found = _word(id(instance) + at)
+    return found + mark if found and found & 1 == mark else None
 
 
 def _has_items() -> bool:
@@ -91,7 +97,7 @@ _MRO: Final = _find(_Sample, _Sample.__mro__) if IS_CPYTHON else None
 _VERSION: Final = _version() if IS_CPYTHON else None
 _CELL: Final = _find(CellType(_Sample), _Sample) if IS_CPYTHON else None
 _LIST: Final = IS_CPYTHON and _has_items()
-_INLINE: Final = IS_CPYTHON and inline_attributes.PUT_OFF and _has_values()
+_INLINE: Final = _find_values() if IS_CPYTHON and inline_attributes.PUT_OFF else None
 
 
 class Words:
@@ -152,7 +158,7 @@ class Words:
         return True
 
     def _add_inline(self, instance: object, value: object) -> bool:
-        if not _INLINE:
+        if _INLINE is None:
             return False
         values = _values_of(instance)
         parts = gc.get_referents(instance)
@@ -160,7 +166,7 @@ class Words:
         # the referents are the attribute values in order, then the class: there are at least as many values in memory
         if values is None or len(places) != 1 or inline_attributes.has_slots(type(instance)) or _word(values + places[0] * _WORD) != id(value):
             return False
-        self.first[id(instance) + (_VALUES if _VERSION_OF_PYTHON == (3, 11) else _DICTIONARY)] = None
+        self.first[id(instance) + _INLINE[0]] = None
         self.second[values + places[0] * _WORD] = None
         return True
 

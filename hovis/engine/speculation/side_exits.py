@@ -7,9 +7,9 @@ residual has dissolved are made.
 import functools
 from typing import Final
 
-from hovis.bytecode import resume_points
-from hovis.bytecode.continuation import Activation, Exit
 from hovis.bytecode.instructions import Code
+from hovis.bytecode.resumption import points as resume_points
+from hovis.bytecode.resumption.continuation import Activation, Exit
 from hovis.bytecode.stack_layout import HANDLED, LASTI, NULL
 from hovis.engine.machine.handler_table import HANDLERS
 from hovis.engine.machine.machine import Machine

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from hovis.base import own_code
-from hovis.bytecode.continuation import Exit
+from hovis.bytecode.resumption.continuation import Exit
 from hovis.engine.environment.guards import compile_guards
 from hovis.front.jit_cache.cache_keys import Key
 from hovis.front.traces import Trace

@@ -6,7 +6,7 @@ import contextlib
 import zlib
 from collections.abc import Iterator
 
-import hovis.bytecode.continuation as continuation
+import hovis.bytecode.resumption.continuation as continuation
 from hovis.engine.speculation.assumptions import Assumptions
 from hovis.ir.operations import PACKAGE
 

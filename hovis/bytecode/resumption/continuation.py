@@ -10,7 +10,7 @@ from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from hovis.bytecode.instructions import localsplus
-from hovis.bytecode.resume_points import ResumePoint
+from hovis.bytecode.resumption.points import ResumePoint
 from hovis.bytecode.stack_layout import HANDLED, LASTI, NULL
 
 if TYPE_CHECKING:
