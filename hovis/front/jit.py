@@ -242,8 +242,8 @@ class Jitted(Wrapper):
             return False
         if self._again and any(variant.trace.late or variant.is_opaque() for variant in self._variants.values()):
             self._again = False
-            with COMPILER:
-                self._variants, self._by_types = {}, {}
+            for variant in self._variants.values():
+                variant.holds = _outdated
             return True
         if contests:
             for contest in contests:
