@@ -351,7 +351,7 @@ class Machine(abc.ABC):
             if effect & _OPAQUE:
                 self.effort.opaque += 1
                 finalizers.run(self)
-            elif finalizers.lets_go(op, within):
+            elif finalizers.lets_go(op, within) and not self.ends_nothing:
                 finalizers.run(self)
             else:
                 self.forget(False, within)

@@ -6,7 +6,7 @@ from hovis.engine.calls import models
 from hovis.engine.control import generators
 from hovis.engine.machine import exceptions
 from hovis.engine.machine.call_results import finish
-from hovis.engine.machine.machine import NOWHERE, Machine
+from hovis.engine.machine.machine import Machine
 from hovis.engine.objects import class_attributes, descriptors, functions, instances
 from hovis.engine.objects.class_attributes import Thawed, class_attribute
 from hovis.engine.state import class_templates
@@ -178,8 +178,7 @@ def _store(m: Machine, target: V, name: str, value: V, slot: bool) -> object:
         obj = m.obj(target, "instance")
         if obj is not None and instances.dictionary(m, obj) is None:
             return _store_through(m, target, name, value)
-    m.emit(_setter(m.class_of(target)), [target, Known(name), value], type=_NONE, effect=QUIET, within=NOWHERE if m.ends_nothing else None)
-    return DONE
+    return left(m, _setter(m.class_of(target)), [target, Known(name), value], QUIET)
 
 
 def _store_through(m: Machine, target: Ref, name: str, value: V) -> object:

@@ -54,18 +54,17 @@ def look(m: "Engine", frame: Frame, popped: int) -> None:
 
 
 def _look_at_old_value(m: "Engine", target: V, name: str) -> None:
-    """Before a store into an attribute of a real object: emit a test that the class of the old value is one without finalizers, like that of the
-    example.
+    """Before a store into an attribute of a known object: emit a test that the class of the old value is one without finalizers, like that of the
+    present one. (A store into an unknown object may change a known one: guards have to be tested behind it in any case.)
     """
-    held = m.assumptions.examples.of(target)
+    held = target.value if isinstance(target, Known) else None
     cls = type(held)
-    if not isinstance(target, Known | Dyn) or m.class_of(target) is None or not is_python_class(cls) or not attribute_slots.is_generic(cls):
+    if not isinstance(target, Known) or not is_python_class(cls) or not attribute_slots.is_generic(cls):
         return
     old = inline_attributes.read(held, name, NOTHING) if inline_attributes.can_read(cls, name) else NOTHING
     if type(old) not in _WITHOUT_FINALIZER or not side_exits.can_leave(m, m.state):
         return
-    if isinstance(target, Known):
-        m.environment.thaw_attribute(target.value, name)
+    m.environment.thaw_attribute(held, name)
     _test(m, m.emit(getattr, [target, Known(name), Known(None)], effect=Effect.READS), type(old))
     m.ends_nothing = True
 
