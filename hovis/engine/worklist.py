@@ -223,12 +223,8 @@ class Engine(Machine):
                 self._beware(frame, watched[pc])
             taken = lifetimes.taken(frame, popped) if popped and self.endings else None
             try:
-                if popped and self.doubted and self.state.world < 2:
-                    self._look_at_classes(frame, popped)
-                if popped and self.assumptions is not None and self.state.world < 2:
-                    class_tests.look(self, frame, popped)
-                if popped and self.untested and not self.state.untold:
-                    tested_items.look(self, frame, popped)
+                if popped and (self.doubted or self.untested or self.assumptions is not None):
+                    self._test_operands(frame, popped)
                 to = handler(self, arg)
             except (Consulted, Joined) as refused:
                 self._learn(ctx, pc, refused)
@@ -249,6 +245,15 @@ class Engine(Machine):
                 return None
             if to == SWITCH:
                 return None
+
+    def _test_operands(self, frame: Frame, popped: int) -> None:
+        """Before an instruction that takes this number of values: emit the tests of their classes that it depends on."""
+        if self.doubted and self.state.world < 2:
+            self._look_at_classes(frame, popped)
+        if self.assumptions is not None and self.state.world < 2:
+            class_tests.look(self, frame, popped)
+        if self.untested and not self.state.untold:
+            tested_items.look(self, frame, popped)
 
     def _pass_head(self, frame: Frame, came: int | None) -> None:
         """Record that the chain passes a loop header. If it has jumped back to this header and was not there before, since the iteration began in

@@ -23,18 +23,24 @@ class _Own:
 
 #: Number of words of a type object that are searched for the slot; no type object is shorter.
 _WORDS: Final = 40
-_WORD: Final = ctypes.sizeof(ctypes.c_void_p)
+#: Number of bytes of a word.
+WORD: Final = ctypes.sizeof(ctypes.c_void_p)
 
 
-def _word(cls: type, at: int) -> int | None:
-    return ctypes.c_void_p.from_address(id(cls) + at).value
+def word(address: int) -> int:
+    """Return the word in memory at an address."""
+    return ctypes.c_size_t.from_address(address).value
+
+
+def _word(cls: type, at: int) -> int:
+    return word(id(cls) + at)
 
 
 def _place() -> int | None:
     """Return the byte offset of the slot ``tp_getattro`` in a type object, or None if it cannot be determined."""
     wanted = ctypes.cast(ctypes.pythonapi.PyObject_GenericGetAttr, ctypes.c_void_p).value
     alike, others = (object, int, list, dict, tuple, str, types.CodeType), (type, super, types.ModuleType, types.MethodType, _Hook, _Own)
-    found = [at for at in range(0, _WORD * _WORDS, _WORD) if all(_word(cls, at) == wanted for cls in alike)]
+    found = [at for at in range(0, WORD * _WORDS, WORD) if all(_word(cls, at) == wanted for cls in alike)]
     found = [at for at in found if all(_word(cls, at) != wanted for cls in others)]
     return found[0] if len(found) == 1 else None
 

@@ -1,6 +1,6 @@
 """Words in the memory of objects that tell whether parts of these objects have changed: read many at once, and compare them with what they were.
 
-CPython counts the changes of each dictionary (``ma_version_tag``, PEP 509, until 3.12), and holds the class of an object, the code of a function, the
+CPython counts the changes of each dictionary (``ma_version_tag``, PEP 509, until 3.13), and holds the class of an object, the code of a function, the
 MRO of a class, the items of a list and the attributes of an instance as pointers.  Reading one of them by Python code takes 20 to 140 ns; NumPy
 collects hundreds from their addresses in 1 µs.
 
@@ -9,7 +9,6 @@ guards hold are read first.  Memory that these refer to, and that may be gone (t
 after the pointers to it have been found unchanged.
 """
 
-import ctypes
 import gc
 import sys
 from collections.abc import Callable, Iterable
@@ -17,40 +16,44 @@ from types import CellType, FunctionType
 from typing import Any, Final, Protocol
 
 from hovis.lattice import inline_attributes
+from hovis.lattice.attribute_slots import WORD, word
 
-_WORD: Final = ctypes.sizeof(ctypes.c_void_p)
 #: The number of words of an object that are searched.
 _SEARCHED: Final = 48
 #: Words of an object in front of its header: the pointers to its dictionary and to its attributes.
-_DICTIONARY: Final = -3 * _WORD
-_VALUES: Final = -4 * _WORD
+_DICTIONARY: Final = -3 * WORD
+_VALUES: Final = -4 * WORD
+#: Number of changes of a dictionary that its version has to tell apart.
+_DISTINCT: Final = 1000
 #: Pointers are larger than this.
 _LOWEST: Final = 1 << 16
 
 
-def _word(address: int) -> int:
-    return ctypes.c_size_t.from_address(address).value
-
-
 def _find(owner: object, held: object) -> int | None:
     """Return the offset of the only word of owner that points to held."""
-    found = [at for at in range(2 * _WORD, _WORD * _SEARCHED, _WORD) if at < type(owner).__basicsize__ and _word(id(owner) + at) == id(held)]
+    found = [at for at in range(2 * WORD, WORD * _SEARCHED, WORD) if at < type(owner).__basicsize__ and word(id(owner) + at) == id(held)]
     return found[0] if len(found) == 1 else None
 
 
 def _version() -> int | None:
     """Return the offset of the word that counts the changes of a dictionary."""
     held = {"a": 1, "b": 2}
-    places = range(2 * _WORD, {}.__class__.__basicsize__, _WORD)
+    places = range(2 * WORD, {}.__class__.__basicsize__, WORD)
 
     def changed(change: Callable[[], object]) -> set[int]:
-        before = [_word(id(held) + at) for at in places]
+        before = [word(id(held) + at) for at in places]
         change()
-        return {at for at, then in zip(places, before, strict=True) if _word(id(held) + at) != then}
+        return {at for at, then in zip(places, before, strict=True) if word(id(held) + at) != then}
 
     by = [changed(lambda: held.update(a=3)), changed(lambda: held.update(b=4)), changed(lambda: held.pop("a")), changed(lambda: held.update(a=1))]
     found = set.intersection(*by)
-    return found.pop() if len(found) == 1 and not changed(lambda: held["a"]) else None
+    if len(found) != 1 or changed(lambda: held["a"]):
+        return None
+    at, seen = found.pop(), set[int]()
+    for k in range(_DISTINCT):  # a counter of a few bits would come back to a value
+        held["a"] = k
+        seen.add(word(id(held) + at))
+    return at if len(seen) == _DISTINCT else None
 
 
 class _Sample:
@@ -67,9 +70,9 @@ def _find_values() -> tuple[int, int] | None:
     """
     sample = _Sample()
     for at in (_DICTIONARY, _VALUES):
-        found = _word(id(sample) + at)
+        found = word(id(sample) + at)
         pointer = found + (found & 1)
-        if pointer % _WORD == 0 and pointer > _LOWEST and (_word(pointer), _word(pointer + _WORD)) == (id(sample.first), id(sample.second)):
+        if pointer % WORD == 0 and pointer > _LOWEST and (word(pointer), word(pointer + WORD)) == (id(sample.first), id(sample.second)):
             return at, found & 1
     return None
 
@@ -78,18 +81,18 @@ def _values_of(instance: object) -> int | None:
     """Return the address of the attribute values of an instance; None if it has a dictionary."""
     assert _INLINE is not None
     at, mark = _INLINE
-    found = _word(id(instance) + at)
+    found = word(id(instance) + at)
     return found + mark if found and found & 1 == mark else None
 
 
 def _has_items() -> bool:
     sample = [object(), object()]
-    pointer = _word(id(sample) + 3 * _WORD)
-    return _word(id(sample) + 2 * _WORD) == len(sample) and [_word(pointer), _word(pointer + _WORD)] == list(map(id, sample))
+    pointer = word(id(sample) + 3 * WORD)
+    return word(id(sample) + 2 * WORD) == len(sample) and [word(pointer), word(pointer + WORD)] == list(map(id, sample))
 
 
 #: Are the layouts of objects those of a 64-bit CPython with a GIL?
-IS_CPYTHON: Final = _WORD == 8 and sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
+IS_CPYTHON: Final = WORD == 8 and sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
 _CODE: Final = _find(_function, _function.__code__) if IS_CPYTHON else None
 _DEFAULTS: Final = _find(_function, _function.__defaults__) if IS_CPYTHON else None
 _KWDEFAULTS: Final = _find(_function, _function.__kwdefaults__) if IS_CPYTHON else None
@@ -117,7 +120,7 @@ class Words:
 
     def add_class(self, instance: object) -> bool:
         """The class of an instance."""
-        return self._add(instance, _WORD if _word(id(instance) + _WORD) == id(type(instance)) else None)
+        return self._add(instance, WORD if word(id(instance) + WORD) == id(type(instance)) else None)
 
     def add_mro(self, cls: type) -> bool:
         """The MRO of a class."""
@@ -139,9 +142,9 @@ class Words:
         """The items of a list, which has this length."""
         if type(held) is not list or not _LIST:
             return False
-        pointer = id(held) + 3 * _WORD
-        self.first |= {id(held) + 2 * _WORD: None, pointer: None}
-        self.second |= dict.fromkeys(range(_word(pointer), _word(pointer) + length * _WORD, _WORD))
+        pointer = id(held) + 3 * WORD
+        self.first |= {id(held) + 2 * WORD: None, pointer: None}
+        self.second |= dict.fromkeys(range(word(pointer), word(pointer) + length * WORD, WORD))
         return True
 
     def add_attribute(self, instance: object, value: object) -> bool:
@@ -151,7 +154,7 @@ class Words:
         at = type(instance).__dictoffset__
         held = next((one for one in gc.get_referents(instance) if type(one) is dict), None)
         place = id(instance) + (at if at > 0 else _DICTIONARY)
-        if held is None or _VERSION is None or not (at > 0 or inline_attributes.PUT_OFF) or _word(place) != id(held):
+        if held is None or _VERSION is None or not (at > 0 or inline_attributes.PUT_OFF) or word(place) != id(held):
             return False
         self.first[place] = None
         self.second[id(held) + _VERSION] = None  # the instance may have another dictionary later, and this one be gone
@@ -164,10 +167,10 @@ class Words:
         parts = gc.get_referents(instance)
         places = [k for k, part in enumerate(parts) if part is value]
         # the referents are the attribute values in order, then the class: there are at least as many values in memory
-        if values is None or len(places) != 1 or inline_attributes.has_slots(type(instance)) or _word(values + places[0] * _WORD) != id(value):
+        if values is None or len(places) != 1 or inline_attributes.has_slots(type(instance)) or word(values + places[0] * WORD) != id(value):
             return False
         self.first[id(instance) + _INLINE[0]] = None
-        self.second[values + places[0] * _WORD] = None
+        self.second[values + places[0] * WORD] = None
         return True
 
     def _add(self, held: object, offset: int | None) -> bool:

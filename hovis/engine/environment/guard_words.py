@@ -47,12 +47,13 @@ class _Collected:
         state: list[Any] = [None]
 
         def again() -> bool:
-            # collected before the test: what another thread changes after that is seen the next time
-            found = self._collect()
             if not self.whole():
                 return False
-            state[0] = found
-            return True
+            found = self._collect()
+            if self.whole():  # once more: another thread may have changed something before the words were collected
+                state[0] = found
+                return True
+            return False
 
         return _test_words(state, self.reader.memory, again)
 

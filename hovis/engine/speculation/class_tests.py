@@ -14,6 +14,7 @@ from hovis.engine.speculation.examples import NOTHING
 from hovis.engine.state.frames_and_heap import Frame, substitute
 from hovis.engine.state.type_lookup import is_python_class
 from hovis.engine.state.values import Dyn, Known, V
+from hovis.ir.analysis.live_ranges import may_end_visibly
 from hovis.ir.model import Effect
 from hovis.lattice import Any as AnyType
 from hovis.lattice import Type, attribute_slots, inline_attributes
@@ -21,8 +22,6 @@ from hovis.lattice import Type, attribute_slots, inline_attributes
 if TYPE_CHECKING:
     from hovis.engine.worklist import Engine
 
-#: Classes of values whose end runs no code.
-_WITHOUT_FINALIZER: Final = frozenset({int, float, complex, bool, str, bytes, type(None)})
 #: Builtin classes that are tested for; and those that are written in Python.
 _TESTED: Final = frozenset({int, float, complex, bool, str, bytes, type(None), list, dict, tuple, set, frozenset})
 
@@ -62,7 +61,7 @@ def _look_at_old_value(m: "Engine", target: V, name: str) -> None:
     if not isinstance(target, Known) or not is_python_class(cls) or not attribute_slots.is_generic(cls):
         return
     old = inline_attributes.read(held, name, NOTHING) if inline_attributes.can_read(cls, name) else NOTHING
-    if type(old) not in _WITHOUT_FINALIZER or not side_exits.can_leave(m, m.state):
+    if old is NOTHING or may_end_visibly(Type(type(old))) or not side_exits.can_leave(m, m.state):
         return
     m.environment.thaw_attribute(held, name)
     _test(m, m.emit(getattr, [target, Known(name), Known(None)], effect=Effect.READS), type(old))

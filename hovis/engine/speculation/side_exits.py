@@ -23,8 +23,6 @@ from hovis.lattice import Type
 
 #: The location of a side exit: in hovis itself, as the activations have entries of their own in tracebacks.
 _INSIDE: Final = Location(resume.__code__.co_filename, resume.__code__.co_firstlineno, None, None, None, resume.__name__, resume.__code__.co_firstlineno)
-
-
 #: Names of functions and parameters that count frames.
 _COUNTING: Final = frozenset({"warn", "stacklevel", "_getframe", "currentframe", "_getframemodulename"})
 
