@@ -40,25 +40,25 @@ Test = Num | type | frozenset[Any] | Callable[[Any], bool] | None
 class Head:
     """Properties of an argument that a call can test without looking into it.
 
-    ``known``: its value, if that is known; ``larger``: conditions that hold for arguments that are much larger.
+    ``known``: its value, if that is known; ``outgrown``: conditions that hold for arguments that are much larger.
     """
 
     cls: type
     mutable: bool
     known: Const | None
     is_simple: bool
-    larger: tuple[str, ...] = ()
+    outgrown: tuple[str, ...] = ()
 
     @staticmethod
     def of(name: str, value: Any, known: Const | None) -> "Head":
         """Return the head of an argument that has this name in the conditions."""
         simple = type(value) is np.ndarray or issubclass(type(value), (np.generic, *NUMBERS)) or is_known(value)
-        larger: tuple[str, ...] = ()
+        outgrown: tuple[str, ...] = ()
         if type(value) is np.ndarray:
-            larger = (f"{name}.ndim != {value.ndim}", f"{name}.size > {LARGER * value.size + SMALL}")
+            outgrown = (f"{name}.ndim != {value.ndim}", f"{name}.size > {LARGER * value.size + SMALL}")
         elif type(value) in _SIZED:
-            larger = (f"len({name}) > {LARGER * len(value) + SMALL}",)
-        return Head(type(value), is_mutable(value), known, simple, larger)
+            outgrown = (f"len({name}) > {LARGER * len(value) + SMALL}",)
+        return Head(type(value), is_mutable(value), known, simple, outgrown)
 
 
 def plan_of(signature: Signature) -> list[list[Any]]:

@@ -31,9 +31,9 @@ from hovis_xla.analysis.primitive_effects import is_alone
 from hovis_xla.analysis.stored_arrays import goes_by_memory
 from hovis_xla.emit import custom_calls
 from hovis_xla.emit.block_slots import tensor
-from hovis_xla.emit.values import BOOL, EITHER, Known, NotLowerable, Num, Operand, Struct, Val, named_tuple, num_of_value
+from hovis_xla.emit.values import BOOL, EITHER, Handle, Known, NotLowerable, Num, Operand, Raised, Struct, Val, named_tuple, num_of_value
 
-#: Lowering; it has ``callbacks``, ``failures``, ``hosted``, ``bail_if`` and ``val``.
+#: Lowering; it has ``callbacks``, ``failures``, ``hosted``, ``bail_if`` and ``argument_tree``.
 L = Any
 
 #: A function is called on stand-ins of at most this many elements in all.
@@ -255,13 +255,13 @@ def is_hostable(callee: Any, op: Op | None) -> bool:
 
 def attempt(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand], op: Op | None, general: bool = False) -> Operand | None:
     """Emit the call as one that the host does, or return None if it cannot be done there."""
-    if not is_hostable(callee, op):
+    operands = [*args, *kwargs.values()]
+    if not is_hostable(callee, op) or not all(map(_may_be_passed, operands)):
         return None
     values: list[Val] = []
-    trees = [_operand(low, a, values) for a in (*args, *kwargs.values())]
-    if None in trees or not any(v.num.kind != "python" or isinstance(callee, Kept) for v in values):
+    known = tuple(low.argument_tree(operand, values, callee, True) for operand in operands)
+    if not any(v.num.kind != "python" or isinstance(callee, Kept) for v in values):
         return None
-    known = tuple(trees)
     if isinstance(callee, Kept):
         told = promised(callee, args, cast(Op, op)) if not kwargs else None
         return None if told is None else call(low, lent(callee, told[0]), known, (), values, *told)
@@ -269,19 +269,13 @@ def attempt(low: L, callee: Any, args: list[Operand], kwargs: dict[str, Operand]
     return None if found is None else call(low, callee, known, tuple(kwargs), values, *found)
 
 
-def _operand(low: L, operand: Operand, values: list[Val]) -> Tree | None:
-    """Return the place of an operand among the arguments, and collect its values; None if it cannot be passed to the host."""
+def _may_be_passed(operand: Operand) -> bool:
+    """Can an operand be an argument of a call that the host may do at any time?"""
     if isinstance(operand, Struct):
-        parts = [_operand(low, p, values) for p in operand.parts]
-        return None if None in parts or operand.callee not in _CONTAINERS else ("build", operand.callee, tuple(parts), id(operand.op or operand))
-    if isinstance(operand, Known) and not is_a(operand.value, np.ndarray):
-        return "known", operand.value
-    if isinstance(operand, Known | Val):
-        value = low.val(operand)
-        if value.num.kind != EITHER:
-            values.append(value)
-            return "leaf", len(values) - 1
-    return None
+        return operand.callee in _CONTAINERS and all(map(_may_be_passed, operand.parts))
+    if isinstance(operand, Known):
+        return not is_a(operand.value, Raised | Handle)
+    return isinstance(operand, Val) and operand.num.kind != EITHER
 
 
 def call(low: L, fn: Callable[..., Any], args: Tree, names: Sequence[str], values: Sequence[Val], tree: Tree, results: Sequence[Num]) -> Operand:

@@ -150,7 +150,7 @@ def act(low: L, op: Op, args: list[Operand]) -> Operand:
     for place, t in zip(places, found[len(nums) :], strict=False):
         low.write(place, t)
     for (_, location), t in zip(around, found[len(nums) + len(stored) :], strict=True):
-        low.memory.write(location, t)
+        low.memory.content[location] = t
     if itself is not None:
         return args[itself]
     return Known(None) if tree is None else rebuilt(tree, [Val(num, t.ir) for num, t in zip(nums, made, strict=True)])
@@ -218,4 +218,4 @@ def _tree(operand: Operand, leaves: list[Val], low: L, name: str) -> Tree:
             raise NotLowerable(f"{name} might change or keep the {operand.callee.__name__.removeprefix('make_')} that is passed to it")
         return "build", operand.callee, tuple(_tree(p, leaves, low, name) for p in operand.parts), id(operand.op or operand)
     lends = not isinstance(operand, OneOf) or any(map(is_array, operand.members))
-    return cast(Tree, low.tree_of_act(operand, leaves, name, lends))
+    return cast(Tree, low.argument_tree(operand, leaves, name, lends))

@@ -31,13 +31,9 @@ def convert_exception_edges(function: Function) -> Function:
     if not any(isinstance(b.terminator, Invoke) and is_in(b.terminator.op.callee, CATCHABLE) for b in function.blocks):
         return function
     blocks = {block: Block(block.params) for block in function.blocks}
-
-    def edge(old: Edge) -> Edge:
-        return Edge(blocks[old.block], old.args)
-
     for old, new in blocks.items():
         new.ops = list(old.ops)
-        new.terminator = end = redirected(old.terminator, edge)
+        new.terminator = end = redirected(old.terminator, lambda edge: Edge(blocks[edge.block], edge.args))
         if isinstance(end, Invoke) and is_in(end.op.callee, CATCHABLE):
             new.terminator = Catching(end.op, end.ok, end.error)
     return replace(function, blocks=list(blocks.values()))

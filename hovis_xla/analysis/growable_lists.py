@@ -26,7 +26,7 @@ from hovis.library.numpy.rules.aliasing import is_in, is_sharing
 from hovis_xla.analysis.exception_edges import convert_exception_edges
 from hovis_xla.analysis.loop_forest import body_ops, live_in, reachable, successors, terminator_operands
 from hovis_xla.analysis.primitive_effects import AGAIN
-from hovis_xla.analysis.reachability import reached
+from hovis_xla.analysis.reachability import grouped, reached
 from hovis_xla.emit.block_slots import TAG, join_nums
 from hovis_xla.emit.values import ARRAY, EITHER, PYTHON, Num, either_of, num_of_type, num_of_value
 
@@ -83,12 +83,8 @@ class Listing:
         """Return the types of the arrays that hold the items, part by part. A number that is either Python's or NumPy's has a second array, of
         bools that say which.
         """
-        found: list[Num] = []
-        for num in parts_of(self.item):
-            found.append(Num(ARRAY, num.dtype, num.shape))
-            if num.kind == EITHER:
-                found.append(TAG)
-        return found
+        columns = [[Num(ARRAY, num.dtype, num.shape), *([TAG] if num.kind == EITHER else [])] for num in parts_of(self.item)]
+        return [num for column in columns for num in column]
 
     @property
     def is_known(self) -> bool:
@@ -170,10 +166,7 @@ class _Program:
 
     def classes(self) -> list[set[Any]]:
         """Return, for each list that grows, the set of values that may be the same list."""
-        near: dict[Any, set[Any]] = {}
-        for param, arg in self._copies():
-            near.setdefault(param, set()).add(arg)
-            near.setdefault(arg, set()).add(param)
+        near = grouped(pair for param, arg in self._copies() for pair in ((param, arg), (arg, param)))
         found: list[set[Any]] = []
         for start in (op.args[0] for op in self.ops if op.callee is list.append):
             if not any(start in known for known in found):

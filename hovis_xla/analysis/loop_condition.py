@@ -26,7 +26,11 @@ class Top(NamedTuple):
     reads: bool
 
 
-def ways(block: Block, region: Region) -> tuple[Edge, Edge] | None:
+#: The edge that stays in a loop, and the edge that leaves it.
+Ways = tuple[Edge, Edge]
+
+
+def ways(block: Block, region: Region) -> Ways | None:
     """Return the edge by which a block stays in a loop and the edge that leaves the loop, or None if the block does not end with a branch
     between the two.
     """

@@ -16,7 +16,7 @@ from hovis.ir.analysis.control_flow import reverse_postorder
 from hovis.ir.analysis.strongly_connected import components
 from hovis.ir.model import LASTING, Block, Branch, Edge, Function, Invoke, Jump, Op, Operand, Param, Raise, Return, Terminator, Value
 from hovis.lattice import Const, contains, leq
-from hovis_xla.analysis.reachability import reached
+from hovis_xla.analysis.reachability import grouped, reached
 from hovis_xla.analysis.side_effects import acts
 
 
@@ -76,11 +76,8 @@ def prune_raising_paths(function: Function) -> Function:
     a function with new blocks and the same ops.
     """
     order = reachable(function)
-    before: dict[Block, list[Block]] = {b: [] for b in order}
-    for block in order:
-        for after in successors(block):
-            before[after.block].append(block)
-    returns = reached((b for b in order if isinstance(b.terminator, Return)), before.__getitem__)
+    before = grouped((edge.block, block) for block in order for edge in successors(block))
+    returns = reached((b for b in order if isinstance(b.terminator, Return)), lambda block: before.get(block, ()))
     if function.blocks[0] not in returns or all(b in returns or (isinstance(b.terminator, Raise) and not b.ops) for b in order):
         return function
     beside = {e.block for r in returns for e in successors(r)}
@@ -147,13 +144,10 @@ class Region:
     @cached_property
     def brought(self) -> dict[Param, set[Operand]]:
         """For each parameter of a block that is no header, the arguments of the edges within the loop."""
-        found: dict[Param, set[Operand]] = {}
-        for edge in (e for b in self.blocks for e in successors(b) if e.block in self.blocks and e.block not in self.heads):
-            for param, arg in zip(edge.block.params, edge.args, strict=True):
-                found.setdefault(param, set()).add(arg)
-        return found
+        inner = [e for b in self.blocks for e in successors(b) if e.block in self.blocks and e.block not in self.heads]
+        return grouped(pair for edge in inner for pair in zip(edge.block.params, edge.args, strict=True))
 
-    def unit(self, block: Block) -> object:
+    def unit(self, block: Block) -> "Block | Region":
         """Return the unit that is entered with ``block``: a whole loop, or the block itself."""
         return self.loops.get(block, block)
 
@@ -277,14 +271,11 @@ def _meetings(loop: Region, order: list[Block], number: Mapping[Block, int]) -> 
 
 def reach(starts: Iterable[Block], region: Region, until: Collection[Block]) -> set[Block]:
     """Return the blocks that can be reached from ``starts`` without entering a block of ``until``; a loop counts as a whole."""
-    found: set[Block] = set()
-    todo = list(starts)
-    while todo:
-        block = todo.pop()
-        if block in found or block not in region.blocks:
-            continue
-        loop = region.loops.get(block)
-        members = [block] if loop is None else list(loop.blocks)
-        found.update(members)
-        todo += [e.block for b in members for e in successors(b) if e.block not in until and e.block not in found]
-    return found
+
+    def members(unit: Block | Region) -> set[Block]:
+        return unit.blocks if isinstance(unit, Region) else {unit}
+
+    def following(unit: Block | Region) -> list[Block | Region]:
+        return [region.unit(e.block) for b in members(unit) for e in successors(b) if e.block in region.blocks and e.block not in until]
+
+    return {block for unit in reached([region.unit(b) for b in starts if b in region.blocks], following) for block in members(unit)}

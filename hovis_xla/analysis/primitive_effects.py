@@ -169,7 +169,7 @@ class _Follower:
 
     def followed(self) -> Conduct:
         before = -1
-        while before != (before := self._known()):
+        while before != (before := sum(map(len, self.shows.values()))):
             for block in self.blocks:
                 for op in block.all_ops():
                     self._follow(op)
@@ -185,9 +185,6 @@ class _Follower:
             if isinstance(end, Raise):
                 self._keep(self._of(end.value), end.location)
         return self.found
-
-    def _known(self) -> int:
-        return sum(map(len, self.shows.values()))
 
     def _of(self, value: Operand | Any) -> frozenset[int]:
         if isinstance(value, Const):

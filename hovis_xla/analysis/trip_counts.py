@@ -93,7 +93,6 @@ class _Ceilings:
     def __init__(self, ranges: Ranges, arguments: Sequence[Param]) -> None:
         self.ranges = ranges
         self.arguments = arguments
-        self.heads = ranges.heads
         self.seen: set[Operand] = set()
 
     def of(self, value: Operand) -> _Most:
@@ -119,7 +118,7 @@ class _Ceilings:
         return Argument(found.number, found.above - more) if isinstance(found, Argument) else found + more
 
     def _of_param(self, param: Param, home: Block | None) -> _Most:
-        region = self.heads.get(home) if home is not None else None
+        region = self.ranges.heads.get(home) if home is not None else None
         step = step_of(region, param) if region is not None else None
         if home is None or (region is not None and not step):
             return None

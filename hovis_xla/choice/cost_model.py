@@ -91,7 +91,8 @@ class Work:
         if all(n.kind != ARRAY for n in nums):
             python, xla = SCALAR if any(n.kind == "scalar" for n in nums) else NUMBER, XLA_NUMBER
         else:
-            python = (UFUNC if isinstance(op.callee, np.ufunc) or _is_operator(op.callee) else FUNCTION) + ELEMENT * size
+            is_ufunc = isinstance(op.callee, np.ufunc) or getattr(op.callee, "__module__", None) == "_operator"
+            python = (UFUNC if is_ufunc else FUNCTION) + ELEMENT * size
             xla = XLA_ARRAY + XLA_ELEMENT * size
         if in_loop:
             self.round_python += python
@@ -157,10 +158,6 @@ def _is_one_item(index: object) -> bool:
     return all(type(part) is int or (type(part.value) is int if isinstance(part, Known) else isinstance(part, Val) and not is_array(part)) for part in parts)
 
 
-def _is_operator(callee: object) -> bool:
-    return getattr(callee, "__module__", None) == "_operator"
-
-
 def of_call(inputs: Iterable[Num], outputs: Iterable[Num], callbacks: int) -> float:
     """Estimate the overhead of a call of an executable, in microseconds."""
     return CALL + CALLBACK * callbacks + ARRAY_IN * sum(n.kind == ARRAY for n in inputs) + ARRAY_OUT * sum(n.kind == ARRAY and bool(n.shape) for n in outputs)
@@ -171,6 +168,3 @@ def hopeless(work: Work, overhead: float, seconds: float) -> bool:
     if work.python * 1e-6 > 2 * CLEAR * seconds:
         return True
     return work.ratio > TIMES and work.ratio * (seconds - overhead * 1e-6) > PATIENCE
-
-
-__all__ = ["MOST", "Work", "hopeless", "of_call"]

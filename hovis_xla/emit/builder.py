@@ -28,7 +28,7 @@ from hovis_xla.emit.fp_barriers import (
     numbers,
     source_of,
 )
-from hovis_xla.emit.values import BOOL, INT32, INT64
+from hovis_xla.emit.values import BOOL, INT32, INT64, UINT64
 from hovis_xla.jaxlib.adapter import chlo, context, ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 
@@ -71,8 +71,23 @@ def tensor_type(dtype: Dtype, shape: Sequence[int] = ()) -> Any:
     return ir.RankedTensorType.get(tuple(shape), element_type(dtype))
 
 
+def stablehlo_names(names: str) -> frozenset[str]:
+    """Return the full names of operations of StableHLO, given their names with spaces between them."""
+    return frozenset(f"stablehlo.{name}" for name in names.split())
+
+
 def shape_of(value: Any) -> tuple[int, ...]:
     return tuple(ir.RankedTensorType(value.type).shape)
+
+
+@once
+def _dtypes() -> dict[str, Dtype]:
+    return {str(element_type(np.dtype(c))): np.dtype(c) for c in "?bhilBHILefdFD"}
+
+
+def tensor_of(value: Any) -> T:
+    """Return a value of a module, with its dtype and shape."""
+    return T(value, _dtypes()[str(ir.RankedTensorType(value.type).element_type)], shape_of(value))
 
 
 def constant(value: Any, dtype: Any = None) -> T:
@@ -313,6 +328,11 @@ def convert(a: T, dtype: Dtype) -> T:
     return _raw_convert(a, dtype)
 
 
+def unsigned(a: T) -> T:
+    """Cast to unsigned integers of 64 bits."""
+    return convert(a, UINT64)
+
+
 def _part(dtype: Dtype) -> Dtype:
     return np.empty(0, dtype).real.dtype
 
@@ -334,7 +354,7 @@ def _float_to_int(a: T, dtype: Dtype) -> T:
     """Convert floats to integers as the x86 instruction, and hence NumPy, does: a value out of range gives the least integer, where XLA
     saturates.
     """
-    if dtype == np.dtype(np.uint64):
+    if dtype == UINT64:
         top = like(2.0**63, a)
         high = xor(_float_to_int(sub(a, top), INT64), full(-(2**63), INT64, a.shape))
         return _raw_convert(select(compare("GE", a, top), high, _float_to_int(a, INT64)), dtype)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from hovis_xla.emit.affine import difference
-from hovis_xla.emit.builder import T
+from hovis_xla.emit.builder import T, stablehlo_names
 from hovis_xla.jaxlib.adapter import ir
 
 #: Values of fewer elements always get a barrier: loops over scalars consist of such stores.
@@ -24,14 +24,16 @@ KEPT: Final = frozenset({
     "stablehlo.custom_call", "stablehlo.fft",
 })  # fmt: skip
 
-#: Operations that compute each cell of the result from the same cell of the operands of its shape.
-_CELLWISE_NAMES: Final = (
-    "abs add and atan2 cbrt ceil clamp compare complex convert cosine count_leading_zeros divide exponential "
-    "exponential_minus_one floor imag is_finite log log_plus_one logistic maximum minimum multiply negate not or popcnt "
-    "power real remainder round_nearest_afz round_nearest_even rsqrt select shift_left shift_right_arithmetic "
-    "shift_right_logical sign sine sqrt subtract tan tanh xor"
+#: Operations that compute each cell of the result from the same cell of the operands of its shape: those whose bits never depend on the other
+#: cells, and all.
+EXACT: Final = stablehlo_names(
+    "abs add and ceil compare convert divide floor is_finite maximum minimum multiply negate not or select shift_left shift_right_arithmetic "
+    "shift_right_logical sign sqrt subtract xor"
 )
-CELLWISE: Final = frozenset(f"stablehlo.{name}" for name in _CELLWISE_NAMES.split(" "))
+CELLWISE: Final = EXACT | stablehlo_names(
+    "atan2 cbrt clamp complex cosine count_leading_zeros exponential exponential_minus_one imag log log_plus_one logistic popcnt power real remainder "
+    "round_nearest_afz round_nearest_even rsqrt sine tan tanh"
+)
 
 Store = tuple[T, T, tuple[T, ...]]
 

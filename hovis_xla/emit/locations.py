@@ -77,9 +77,6 @@ class Place:
         steps = [s.with_starts(left) if isinstance(s, Box) else s for s in self.steps]
         return Place(self.location, tuple(steps), self.own)
 
-    def at(self, location: Location) -> "Place":
-        return Place(location, self.steps, self.own)
-
     @property
     def skeleton(self) -> Any:
         """All but the location and the run-time starts: equal for two places that differ only in those."""

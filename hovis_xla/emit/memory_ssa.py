@@ -65,9 +65,6 @@ class Memory:
         """Return all locations that are defined at this point."""
         return {*self.content, *self.bottom, *(location for loop in self.loops for location in loop.outer)}
 
-    def write(self, location: Location, new: T) -> None:
-        self.content[location] = new
-
 
 def joined(places: Sequence[Location]) -> Location:
     """Make a location for an array that is in one of these locations."""
@@ -98,7 +95,7 @@ def moved(slot: Any, where: dict[Location, Location]) -> Any:
         return slot
     if isinstance(slot, Stored):
         location = where.get(slot.place.location, slot.place.location)
-        return Stored(slot.num, slot.place.at(location), slot.read)
+        return Stored(slot.num, replace(slot.place, location=location), slot.read)
     if isinstance(slot, Ragged):
         return replace(slot, base=moved(slot.base, where))
     if isinstance(slot, Struct):

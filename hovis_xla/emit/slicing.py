@@ -8,9 +8,7 @@ a copy and a kernel of its own.  Here a store concatenates the array from its pa
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
-
-from hovis_xla.emit.builder import T, broadcast, constant, convert, fill_region, op, reshape, shape_of, zeros
+from hovis_xla.emit.builder import T, broadcast, constant, fill_region, op, reshape, shape_of, unsigned, zeros
 from hovis_xla.emit.fp_barriers import name_of, numbers
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 
@@ -141,7 +139,7 @@ def _starts(starts: Sequence[T], sizes: Sequence[int]) -> list[Any]:
     """Return the starts as MLIR values. For a single element they are converted to unsigned integers, because no start is negative then and XLA
     needs to clamp at one end only.
     """
-    return [convert(s, np.dtype(np.uint64)).ir if set(sizes) == {1} else s.ir for s in starts]
+    return [unsigned(s).ir if set(sizes) == {1} else s.ir for s in starts]
 
 
 def put_together(a: T, update: T, starts: Sequence[int]) -> T:

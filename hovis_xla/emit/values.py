@@ -30,12 +30,9 @@ EITHER: Final = "either"
 CARRIERS: Final[dict[type, np.dtype[Any]]] = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
 PYTHON_OF: Final = {dtype: cls for cls, dtype in CARRIERS.items()}
 
-#: The least and the greatest value of Python's integers in compiled code.
-LEAST: Final = -(2**63)
-GREATEST: Final = 2**63 - 1
-
 INT64: Final = np.dtype(np.int64)
 INT32: Final = np.dtype(np.int32)
+UINT64: Final = np.dtype(np.uint64)
 FLOAT64: Final = np.dtype(np.float64)
 COMPLEX128: Final = np.dtype(np.complex128)
 BOOL: Final = np.dtype(bool)

@@ -9,6 +9,7 @@ show what was done.
 """
 
 import itertools
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,12 +29,8 @@ Put = Callable[[T, T, tuple[T, ...]], T]
 
 def c_strides(shape: Sequence[int]) -> tuple[int, ...]:
     """Return the strides of an array in C order, in elements."""
-    found: list[int] = []
-    step = 1
-    for size in reversed(shape):
-        found.append(step)
-        step *= max(size, 1)
-    return tuple(reversed(found))
+    *strides, _ = itertools.accumulate([max(size, 1) for size in reversed(shape)], operator.mul, initial=1)
+    return tuple(reversed(strides))
 
 
 class _View:
@@ -262,12 +259,8 @@ Step = Box | Reshaped | Part | Diagonal | Windows
 
 def box_of(shape: tuple[int, ...], view: Callable[[np.ndarray[Any, Any]], Any]) -> Box | None:
     """Return the Box for a view of an array of this shape, which the function ``view`` makes; None if the view is not a Box."""
-    marks: list[int] = []
-    mark = 1
-    for size in shape:
-        marks.append(mark)
-        mark *= 4 * (size + 2)
-    if mark >= 2**62:
+    *marks, most = itertools.accumulate([4 * (size + 2) for size in shape], operator.mul, initial=1)
+    if most >= 2**62:
         return None
     base = np.lib.stride_tricks.as_strided(np.empty((), np.uint8), shape, marks)
     found = view(base)

@@ -5,6 +5,7 @@ Memory is shared where the other library can share it (``__dlpack__`` on the CPU
 array is immutable, so it shares memory only with arrays that nothing else refers to.
 """
 
+import contextlib
 import sys
 from collections.abc import Callable
 from typing import Any, Final
@@ -27,15 +28,13 @@ def as_numpy(value: Any) -> Any:
     if kind is list or kind is dict or kind is tuple or (isinstance(value, tuple) and is_named_tuple(kind)):
         return _container(value, list(map(as_numpy, _parts(value))))
     if kind is adapter.DeviceArray:
-        try:
+        # unless it is on another device, on several devices, or of a dtype for which the buffer protocol has no format
+        with contextlib.suppress(BufferError, RuntimeError, ValueError):
             return np.asarray(memoryview(value))
-        except (BufferError, RuntimeError, ValueError):
-            pass  # it is on another device, on several devices, or of a dtype for which the buffer protocol has no format
     if hasattr(kind, "__dlpack__"):
-        try:
+        # unless it is on another device, of a dtype that NumPy does not have, or has a gradient: __array__ converts it, or says why not
+        with contextlib.suppress(BufferError, RuntimeError, TypeError, ValueError):
             return np.from_dlpack(value)
-        except (BufferError, RuntimeError, TypeError, ValueError):
-            pass  # it is on another device, of a dtype that NumPy does not have, or has a gradient: __array__ converts it, or says why not
     return np.asarray(value) if hasattr(kind, "__array__") else value
 
 

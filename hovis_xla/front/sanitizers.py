@@ -12,7 +12,8 @@ from hovis.backend.tracebacks import Untrim, outline
 from hovis.errors import HovisError
 from hovis.ir.model import Location, Op
 from hovis.transforms.interpreter import Interpreter
-from hovis_xla.emit.values import GREATEST, LEAST
+from hovis_xla.analysis.ranges.integer_ranges import INT64
+from hovis_xla.analysis.ranges.intervals import within
 
 #: Functions whose results are uninitialized memory.
 _RAW: Final = (np.empty, np.empty_like, np.ndarray)
@@ -36,7 +37,7 @@ class Overflows(Interpreter):
 
     def call(self, op: Op, callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         found = super().call(op, callee, args, kwargs)
-        if type(found) is int and not LEAST <= found <= GREATEST:
+        if type(found) is int and not within((found, found), INT64):
             raise_at(op.location, OverflowError("an int needs more than 64 bits"))
         return found
 

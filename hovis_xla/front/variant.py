@@ -257,7 +257,7 @@ class Variant(PythonVariant):
         tests = [f"not {-limit} <= a{k} <= {limit}" for k, limit in self.contest.largest.items()] if way == self.contest.winner else []
         if self.picks is None or way == "plain":
             # the original function is called: shallow tests of the arguments are enough
-            tests += ["not holds()"] if self.picks is None else [test for head in heads for test in head.larger]
+            tests += ["not holds()"] if self.picks is None else [test for head in heads for test in head.outgrown]
             names = [f"a{k}" if isinstance(at, int) else f"{at}=a{k}" if is_name(at) else f"**{{{at!r}: a{k}}}" for k, at in enumerate(places)]
             return quick_entry([["leaf", None, head.cls] for head in heads], tests, scope, self.original, names, watch=watch)
         if way in ("xla", "first") and self.adopting is not None:

@@ -12,7 +12,8 @@ This pass runs on the finished module.
 import math
 from typing import Any, Final, NamedTuple
 
-from hovis_xla.emit.builder import shape_of
+from hovis_xla.emit import builder, reductions, slicing
+from hovis_xla.emit.builder import shape_of, stablehlo_names, tensor_of
 from hovis_xla.hlo.module import Module, element_of, operations_in, outermost_loop
 from hovis_xla.jaxlib import compilation
 from hovis_xla.jaxlib.adapter import ir
@@ -35,7 +36,7 @@ WIDTH: Final = 4
 _TILED: Final = frozenset({"f32", "f64"})
 
 #: Other operations that keep a loop from being native code.
-_WALKED: Final = frozenset(f"stablehlo.{name}" for name in ("convolution", "custom_call", "fft", "infeed", "outfeed", "scatter", "sort"))
+_WALKED: Final = stablehlo_names("convolution custom_call fft infeed outfeed scatter sort")
 
 
 #: Operations that use all cores, but only one if products are computed in tiles.
@@ -146,40 +147,20 @@ def _write(module: Module, product: _Product, tiles: bool) -> None:
     missing = -product.sizes[2] % WIDTH if tiles and product.sizes[0] >= WIDTH else 0
     if not (any(turned) or product.back or missing):
         return
-    op, batch = product.op, product.batch
+    op, batch = product.op, range(product.batch)
+    transposition, none = [*batch, len(batch) + 1, len(batch)], [0] * (len(batch) + 1)
     with op.location, ir.InsertionPoint(op):
-        x, y = (module.barrier(_transposed(one, batch))[0] if turn else one for one, turn in zip(product.operands, turned, strict=True))
-        first, second = (1 - at if turn else at for at, turn in zip(product.along, turned, strict=True))
-        found = _dot(x, first, module.barrier(_widened(y, missing))[0] if missing else y, second, batch)
+        operands = map(tensor_of, product.operands)
+        x, y = (module.held(builder.transpose(one, transposition))[0] if turn else one for one, turn in zip(operands, turned, strict=True))
+        first, second = (len(batch) + (1 - at if turn else at) for at, turn in zip(product.along, turned, strict=True))
+        if missing:  # columns of zeros are added
+            y = module.held(slicing.pad(y, 0, [*none, 0], [*none, missing]))[0]
+        found = reductions.dot_general(x, y, ([first], [second]), (batch, batch))
         if missing or product.back:
-            found = module.barrier(found)[0]
+            found = module.held(found)[0]
         if missing:
-            shape = [*shape_of(found)[:-1], product.sizes[2]]
-            found = hlo.slice(found, [0] * len(shape), shape, [1] * len(shape))
+            found = slicing.along(found, len(batch) + 1, 0, product.sizes[2])
         if product.back:
-            found = _transposed(found, batch)
-    op.results[0].replace_all_uses_with(found)
+            found = builder.transpose(found, transposition)
+    op.results[0].replace_all_uses_with(found.ir)
     op.erase()
-
-
-def _dot(x: Any, first: int, y: Any, second: int, batch: int) -> Any:
-    """Emit the product of x and y, of which the dimensions ``first`` and ``second`` are contracted."""
-    front = list(range(batch))
-    numbers = hlo.DotDimensionNumbers.get(
-        lhs_batching_dimensions=front, rhs_batching_dimensions=front,
-        lhs_contracting_dimensions=[batch + first], rhs_contracting_dimensions=[batch + second],
-    )  # fmt: skip
-    shape = [*shape_of(x)[:batch], shape_of(x)[batch + 1 - first], shape_of(y)[batch + 1 - second]]
-    return hlo.dot_general(ir.RankedTensorType.get(shape, element_of(x)), x, y, numbers)
-
-
-def _widened(x: Any, missing: int) -> Any:
-    """Return x with columns of zeros added."""
-    element = element_of(x)
-    zero = hlo.constant(ir.DenseElementsAttr.get_splat(ir.RankedTensorType.get([], element), ir.FloatAttr.get(element, 0.0)))
-    none = [0] * len(shape_of(x))
-    return hlo.pad(x, zero, none, [*none[1:], missing], none)
-
-
-def _transposed(x: Any, batch: int) -> Any:
-    return hlo.transpose(x, [*range(batch), batch + 1, batch])

@@ -12,15 +12,9 @@ from typing import Any, Final, NamedTuple
 from hovis_xla.emit.affine import form
 from hovis_xla.emit.block_slots import block_of
 from hovis_xla.emit.builder import shape_of
+from hovis_xla.emit.inplace_stores import EXACT
 from hovis_xla.hlo.module import Module, body_of, element_of, is_pure, is_tensor, last_of, made_by, operations, size_of
 from hovis_xla.jaxlib.adapter import attributes_of, ir
-
-_NAMES: Final = (
-    "abs add and ceil compare convert divide floor is_finite maximum minimum multiply negate not or select shift_left shift_right_arithmetic "
-    "shift_right_logical sign sqrt subtract xor optimization_barrier"
-)
-#: Operations that compute each element of the result from the same elements of the operands, with the same bits whatever its neighbours are.
-ELEMENTWISE: Final = frozenset(f"stablehlo.{name}" for name in _NAMES.split(" "))
 
 #: Operations that, for one element, change only the number of dimensions.
 _SAME: Final = frozenset({"stablehlo.reshape", "stablehlo.broadcast_in_dim"})
@@ -230,15 +224,12 @@ class Round:
             return self._read(made.operands[0], self._index(list(made.operands)[1:]))
         if made.name == "stablehlo.slice":
             return self._read(made.operands[0], Index(tuple((frozenset(), n) for n in made.attributes["start_indices"]), None))
-        return self._elementwise(made) if made.name in ELEMENTWISE else None
+        return self._elementwise(made) if made.name in EXACT or made.name == "stablehlo.optimization_barrier" else None
 
     def _elementwise(self, made: Any) -> At | None:
-        parts: list[At] = []
-        for x in made.operands:
-            part = self.at(x)
-            if part is None:
-                return None
-            parts.append(part)
+        parts = [part for part in map(self.at, made.operands) if part is not None]
+        if len(parts) < len(made.operands):
+            return None
         if made.name == "stablehlo.select" and parts[1] == parts[2]:
             return parts[1]
         least = min((p.ahead for p in parts if p.ahead is not None), default=None)

@@ -8,19 +8,17 @@ If there are many cheap invariants, they therefore stay in the loop: the costly 
 from typing import Any, Final
 
 from hovis_xla.emit.block_slots import block_of
-from hovis_xla.hlo.module import Module, body_of, is_pure, kind_of, operations, size_of
+from hovis_xla.emit.builder import stablehlo_names
+from hovis_xla.emit.inplace_stores import EXACT
+from hovis_xla.hlo.module import Module, body_of, is_pure, operations, size_of
 from hovis_xla.jaxlib.adapter import attributes_of
 
 #: If XLA would hoist more than this many cheap operations out of a loop, they are better left in it.
 MANY: Final = 8
 
 #: Operations that take no more than a cycle for a number; below, those that cost nothing, which XLA does not hoist on their own.
-_LIGHT: Final = frozenset({
-    "abs", "add", "and", "bitcast_convert", "ceil", "clamp", "compare", "complex", "convert", "dynamic_slice", "floor", "imag", "is_finite", "maximum",
-    "minimum", "multiply", "negate", "not", "optimization_barrier", "or", "real", "select", "shift_left", "shift_right_arithmetic",
-    "shift_right_logical", "sign", "subtract", "xor",
-})  # fmt: skip
-_FREE: Final = frozenset({"broadcast_in_dim", "constant", "iota", "reshape", "reverse", "slice", "transpose"})
+_LIGHT: Final = (EXACT - stablehlo_names("divide sqrt")) | stablehlo_names("bitcast_convert clamp complex dynamic_slice imag optimization_barrier real")
+_FREE: Final = stablehlo_names("broadcast_in_dim constant iota reshape reverse slice transpose")
 
 
 def hoist_invariants(module: Module) -> bool:
@@ -29,8 +27,8 @@ def hoist_invariants(module: Module) -> bool:
     If they are not, the module has not been changed.
     """
     found = [(loop, _invariant(loop)) for loop in module.loops]
-    light = [sum(kind_of(op) in _LIGHT for op in ops) for _, ops in found]
-    if max(light, default=0) <= MANY or any(_is_wide(op) for _, ops in found for op in ops if kind_of(op) not in _FREE):
+    light = [sum(op.name in _LIGHT for op in ops) for _, ops in found]
+    if max(light, default=0) <= MANY or any(_is_wide(op) for _, ops in found for op in ops if op.name not in _FREE):
         return False
     for loop, _ in found:
         _take_out(loop)
@@ -51,7 +49,7 @@ def _invariant(loop: Any) -> list[Any]:
 
 def costs_little(op: Any) -> bool:
     """Does an operation take no more than a cycle, on about one element?"""
-    return kind_of(op) in _LIGHT | _FREE and not _is_wide(op)
+    return op.name in _LIGHT | _FREE and not _is_wide(op)
 
 
 def _is_wide(op: Any) -> bool:
@@ -64,7 +62,7 @@ def _take_out(loop: Any) -> None:
     needed: set[Any] = set()
     ops = _invariant(loop)
     for op in reversed(ops):
-        dear = kind_of(op) not in _LIGHT | _FREE
+        dear = op.name not in _LIGHT | _FREE
         if dear or any(r in needed for r in op.results):
             needed.update([*op.results, *op.operands])
     done: dict[Any, Any] = {}

@@ -10,12 +10,12 @@ This pass runs on the finished module, on loops that count from a known number t
 from collections.abc import Container, Iterable
 from typing import Any, Final, NamedTuple
 
-from hovis_xla.emit import builder
+from hovis_xla.emit import builder, slicing
 from hovis_xla.emit.block_slots import block_of
-from hovis_xla.emit.builder import shape_of
+from hovis_xla.emit.builder import T, shape_of, tensor_of
 from hovis_xla.emit.values import INT64
 from hovis_xla.hlo.iteration_dependence import At, Index, Round, counter_of, is_single, number_of
-from hovis_xla.hlo.module import Module, element_of, last_of, made_by, size_of
+from hovis_xla.hlo.module import Module, element_of, last_of, made_by
 from hovis_xla.jaxlib.adapter import ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 
@@ -70,7 +70,7 @@ class _Distribution:
     def __init__(self, of: Round) -> None:
         self.of = of
         self.count = of.count
-        self.made: dict[Any, Any] = {}
+        self.made: dict[Any, T] = {}
 
     def write(self) -> None:
         _gather_extremes(self.of)
@@ -83,7 +83,7 @@ class _Distribution:
         with ir.InsertionPoint(self.of.loop):
             rows = [self._row(key, self.count.least + window.least, self._length(window.wide)) for key, window in made.items()]
             rows += [self._stored_row(store) for store in stores]
-            rows = self.of.module.barrier(*rows) if stores else [self.of.module.barrier(row)[0] for row in rows]
+            rows = self.of.module.held(*rows) if stores else [self.of.module.held(row)[0] for row in rows]
         for key, window in windows.items():
             self._window(window, self._part(key, window) if key not in made else self._part_of_row(rows.pop(0), window))
         for row, store in zip(rows, stores, strict=True):
@@ -124,26 +124,26 @@ class _Distribution:
         stored = [k for k, updates in self.of.updates.items() if updates != []]
         return kind == "row" and all(self.of.loop.operands[k] != rest[0] for k in stored)
 
-    def _part(self, key: int, window: Window) -> Any:
+    def _part(self, key: int, window: Window) -> T:
         """Emit the read of a window from an array that the loop does not change."""
         _, array, along, others = self.of.nodes[key]
         with ir.InsertionPoint(self.of.loop):
             starts = [self._sum(p) for p in others]
         with ir.InsertionPoint.at_block_begin(self.of.body):
-            at = hlo.add(self.of.body.arguments[self.count.place], _int64(window.least))
-            return _part_of(array, starts, along, _unsigned(at), window.wide)
+            at = builder.add(tensor_of(self.of.body.arguments[self.count.place]), _int64(window.least))
+            return _part_of(array, starts, along, builder.unsigned(at), window.wide)
 
-    def _part_of_row(self, row: Any, window: Window) -> Any:
+    def _part_of_row(self, row: T, window: Window) -> T:
         with ir.InsertionPoint.at_block_begin(self.of.body):
-            at = hlo.subtract(self.of.body.arguments[self.count.place], _int64(self.count.least))
-            return hlo.dynamic_slice(row, [at], [window.wide])
+            at = builder.sub(tensor_of(self.of.body.arguments[self.count.place]), _int64(self.count.least))
+            return slicing.dynamic_slice(row, [at], [window.wide])
 
-    def _window(self, window: Window, part: Any) -> None:
+    def _window(self, window: Window, part: T) -> None:
         """Have the rest of an iteration read the values of a window from ``part``, which holds all of them."""
-        with ir.InsertionPoint.after(part.owner.operation):
+        with ir.InsertionPoint.after(part.ir.owner.operation):
             for value, ahead in window.values.items():
-                one = hlo.slice(part, [ahead - window.least], [ahead - window.least + 1], [1])
-                self._use(value, hlo.reshape(value.type, one))
+                one = slicing.along(part, 0, ahead - window.least, ahead - window.least + 1)
+                self._use(value, builder.reshape(one, shape_of(value)).ir)
 
     def _use(self, value: Any, new: Any) -> None:
         """Replace a value by new, in the operations that stay in the loop."""
@@ -203,31 +203,31 @@ class _Distribution:
                 todo += [x for x in made.operands if not (x in replaced and self._is_left(made))]
         return found
 
-    def _stored_row(self, store: Store) -> Any:
+    def _stored_row(self, store: Store) -> T:
         length = self._length(abs(self.count.step))
         if store.value.ahead is None:
-            return _wide(self._one(store.value.key), (length,))
+            return builder.broadcast(self._one(store.value.key), (length,))
         return self._row(store.value.key, self.count.least + store.value.ahead, length)
 
-    def _store(self, row: Any, store: Store) -> None:
+    def _store(self, row: T, store: Store) -> None:
         """Store a row in front of the loop, if the loop is entered, and remove the stores from the loop."""
         loop, along = self.of.loop, store.place.along
-        array = loop.operands[store.number]
-        shape = [size_of(row) if k == along else 1 for k in range(len(store.place.parts))]
+        array = tensor_of(loop.operands[store.number])
+        shape = tuple(row.size if k == along else 1 for k in range(len(store.place.parts)))
         with ir.InsertionPoint(loop):
-            first = _unsigned(_int64(self.count.least + store.least))
+            first = builder.unsigned(_int64(self.count.least + store.least))
             starts = [first if k == along else self._sum(part) for k, part in enumerate(store.place.parts)]
-            row = _reshaped(row, tuple(shape))
+            row = builder.reshape(row, shape)
             begun = self._is_begun()
             if begun is not None:
-                row = hlo.select(begun, row, self.of.module.barrier(hlo.dynamic_slice(array, starts, shape))[0])
-            loop.operands[store.number] = self.of.module.barrier(hlo.dynamic_update_slice(array, row, starts))[0]
+                row = builder.select(begun, row, self.of.module.held(slicing.dynamic_slice(array, starts, shape))[0])
+            loop.operands[store.number] = self.of.module.held(slicing.dynamic_update_slice(array, row, starts))[0].ir
         last_of(self.of.body).operands[store.number] = self.of.body.arguments[store.number]
 
-    def _is_begun(self) -> Any:
+    def _is_begun(self) -> T | None:
         """Emit the test whether there is a first iteration; None if there is one for certain."""
         first = self.of.loop.operands[self.count.place]
-        return None if number_of(first) is not None else hlo.compare(first, _int64(self.count.first), hlo.ComparisonDirectionAttr.get("EQ"))
+        return None if number_of(first) is not None else builder.compare("EQ", tensor_of(first), _int64(self.count.first))
 
     def _drop(self) -> None:
         """Remove the loop if it does nothing but count."""
@@ -237,47 +237,48 @@ class _Distribution:
             return
         with ir.InsertionPoint(loop):
             begun, end = self._is_begun(), _int64(self.count.last + self.count.step)
-            end = end if begun is None else hlo.select(begun, end, loop.operands[place])
-        _replace(loop, [end if k == place else operand for k, operand in enumerate(loop.operands)])
+            end = end if begun is None else builder.select(begun, end, tensor_of(loop.operands[place]))
+        _replace(loop, [end.ir if k == place else operand for k, operand in enumerate(loop.operands)])
 
     # --------------------------------------------------------------------------------------------- rows
 
-    def _row(self, key: int, first: int, length: int | None) -> Any:
+    def _row(self, key: int, first: int, length: int | None) -> T:
         """Return the vector of the values of a node at the places first, first + 1 and so on; without a length, the number that it is at any."""
         if (key, first, length) not in self.made:
             self.made[key, first, length] = self._make_row(self.of.nodes[key], first, length)
         return self.made[key, first, length]
 
-    def _one(self, key: int) -> Any:
+    def _one(self, key: int) -> T:
         """Return the value of a node that is the same in all iterations."""
         return self._row(key, 0, None)
 
-    def _make_row(self, node: tuple[Any, ...], first: int, length: int | None) -> Any:
+    def _make_row(self, node: tuple[Any, ...], first: int, length: int | None) -> T:
         shape = () if length is None else (length,)
         match node:
             case ("outside", value):
-                return _reshaped(value, ())
+                return builder.reshape(tensor_of(value), ())
             case ("constant", value):
-                return _reshaped(hlo.constant(value), ())
+                return builder.reshape(tensor_of(hlo.constant(value)), ())
             case ("element", array, parts):
-                return _reshaped(hlo.dynamic_slice(array, [self._sum(p) for p in parts], [1] * len(parts)), ())
+                return builder.reshape(slicing.dynamic_slice(tensor_of(array), [self._sum(p) for p in parts], [1] * len(parts)), ())
             case ("place",):
-                return hlo.add(hlo.iota(ir.RankedTensorType.get(shape, _int64(0).type.element_type), 0), _wide(_int64(first), shape))
+                return builder.add(builder.iota(INT64, shape, 0), builder.full(first, INT64, shape))
             case ("row", array, along, others):
-                return _part_of(array, [self._sum(p) for p in others], along, _unsigned(_int64(first)), *shape)
+                return _part_of(array, [self._sum(p) for p in others], along, builder.unsigned(_int64(first)), *shape)
             case ("op", name, attributes, element, of):
-                operands = [_wide(self._one(k), shape) if ahead is None else self._row(k, first + ahead, length) for k, ahead in of]
-                return ir.Operation.create(name, [ir.RankedTensorType.get(shape, element)], operands, dict(attributes)).results[0]
+                operands = [builder.broadcast(self._one(k), shape) if ahead is None else self._row(k, first + ahead, length) for k, ahead in of]
+                made = ir.Operation.create(name, [ir.RankedTensorType.get(shape, element)], [x.ir for x in operands], dict(attributes))
+                return tensor_of(made.results[0])
         raise AssertionError(node)
 
-    def _sum(self, part: tuple[frozenset[tuple[int, int]], int]) -> Any:
+    def _sum(self, part: tuple[frozenset[tuple[int, int]], int]) -> T:
         """Emit the index in one dimension, as an unsigned integer."""
         keys, number = part
         found = _int64(number)
         for key, times in sorted(keys):
             atom = self._one(key)
-            found = hlo.add(found, atom if times == 1 else hlo.multiply(atom, _int64(times)))
-        return _unsigned(found)
+            found = builder.add(found, atom if times == 1 else builder.mul(atom, _int64(times)))
+        return builder.unsigned(found)
 
     def _take_out(self) -> None:
         """Compute loop-invariant operands in front of the loop, each only once."""
@@ -288,7 +289,7 @@ class _Distribution:
                 at = self.of.at(value) if block_of(value) == self.of.body else None
                 if at is not None and at.ahead is None and self.of.nodes[at.key][0] in ("op", "element"):
                     with ir.InsertionPoint(self.of.loop):
-                        op.operation.operands[number] = _reshaped(self._one(at.key), shape_of(value))
+                        op.operation.operands[number] = builder.reshape(self._one(at.key), shape_of(value)).ir
 
 
 # ------------------------------------------------------------------------------------------------- minima and maxima
@@ -348,23 +349,11 @@ def _extreme_of(like: Extreme, a: Any, b: Any) -> Any:
     return hlo.select(hlo.compare(a, b, hlo.ComparisonDirectionAttr.get(like.how), compare_type=like.kind), a, b)
 
 
-def _part_of(array: Any, starts: list[Any], along: int, first: Any, length: int) -> Any:
+def _part_of(array: Any, starts: list[T], along: int, first: T, length: int) -> T:
     """Emit the read of a vector along one dimension of an array; ``starts`` are the indices in the other dimensions."""
     starts, sizes = [*starts[:along], first, *starts[along:]], [length if k == along else 1 for k in range(len(starts) + 1)]
-    return _reshaped(hlo.dynamic_slice(array, starts, sizes), (length,))
+    return builder.reshape(slicing.dynamic_slice(tensor_of(array), starts, sizes), (length,))
 
 
-def _wide(one: Any, shape: tuple[int, ...]) -> Any:
-    return hlo.broadcast_in_dim(ir.RankedTensorType.get(shape, element_of(one)), one, []) if shape else one
-
-
-def _unsigned(number: Any) -> Any:
-    return hlo.convert(ir.RankedTensorType.get((), ir.IntegerType.get_unsigned(64)), number)
-
-
-def _reshaped(value: Any, shape: tuple[int, ...]) -> Any:
-    return value if shape_of(value) == shape else hlo.reshape(ir.RankedTensorType.get(shape, element_of(value)), value)
-
-
-def _int64(number: int) -> Any:
-    return builder.constant(number, INT64).ir
+def _int64(number: int) -> T:
+    return builder.constant(number, INT64)

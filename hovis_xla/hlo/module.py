@@ -4,11 +4,11 @@ import math
 from typing import Any
 
 from hovis_xla.emit import custom_calls
-from hovis_xla.emit.builder import shape_of
+from hovis_xla.emit.builder import T, shape_of, stablehlo_names
 from hovis_xla.jaxlib.adapter import ir
 
 #: Operations that do more than compute their results.
-_IMPURE = frozenset({"custom_call", "rng", "rng_bit_generator", "return", "infeed", "outfeed", "send", "recv", "create_token", "after_all"})
+_IMPURE = stablehlo_names("custom_call rng rng_bit_generator return infeed outfeed send recv create_token after_all")
 
 
 class Module:
@@ -30,6 +30,10 @@ class Module:
         """Emit a barrier at the insertion point: return the same values, as results that XLA does not look behind."""
         return custom_calls.opaque_identity(values, self.ir.body, self.barriers)
 
+    def held(self, *xs: T) -> list[T]:
+        """Emit a barrier at the insertion point: return the same tensors, behind it."""
+        return [x._replace(ir=value) for x, value in zip(xs, self.barrier(*[x.ir for x in xs]), strict=True)]
+
     def is_barrier(self, op: Any) -> bool:
         return bool(op.name == "func.call" and ir.FlatSymbolRefAttr(op.attributes["callee"]).value in self.barriers.values())
 
@@ -45,11 +49,6 @@ class Module:
         for op in reversed(operations(block)):
             if (is_pure(op) or self.is_barrier(op)) and not any(True for result in op.results for _ in result.uses):
                 op.erase()
-
-
-def kind_of(op: Any) -> str:
-    """Return the name of an operation, without the prefix ``stablehlo.``."""
-    return str(op.name).removeprefix("stablehlo.")
 
 
 def operations(block: Any) -> list[Any]:
@@ -81,7 +80,7 @@ def outermost_loop(op: Any) -> Any:
 
 def is_pure(op: Any) -> bool:
     """Is op a single operation (one without regions) that has no side effects?"""
-    return op.name.startswith(("stablehlo.", "chlo.")) and not len(op.regions) and kind_of(op) not in _IMPURE
+    return op.name.startswith(("stablehlo.", "chlo.")) and not len(op.regions) and op.name not in _IMPURE
 
 
 def made_by(value: Any) -> Any:

@@ -9,11 +9,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import numpy as np
-
-from hovis.base.once import once
 from hovis_xla.emit import builder, reductions, slicing
-from hovis_xla.emit.builder import T, add, and_, compare, element_type, like, not_, or_, select, sub
+from hovis_xla.emit.builder import T, add, and_, compare, like, not_, or_, select, sub, tensor_of
 from hovis_xla.emit.values import INT64
 from hovis_xla.hlo.module import Module, is_pure, operations, operations_in
 from hovis_xla.jaxlib.adapter import attributes_of, ir
@@ -51,7 +48,7 @@ def _wanted(op: Any) -> tuple[int, bool] | None:
 
 def _replace(op: Any, few: int, at_end: bool) -> None:
     body = op.regions[0].blocks[0]
-    operands = [_tensor(x) for x in op.operands]
+    operands = list(map(tensor_of, op.operands))
     size = operands[0].shape[0]
 
     def less(a: Sequence[T], b: Sequence[T]) -> T:
@@ -109,23 +106,9 @@ def _inlined(body: Any, values: Sequence[T]) -> T:
     *computing, end = operations(body)
     for op in computing:
         if op.name == "stablehlo.constant":
-            known[op.results[0]] = builder.broadcast(_tensor(op.clone().results[0]), shape).ir
+            known[op.results[0]] = builder.broadcast(tensor_of(op.clone().results[0]), shape).ir
             continue
         types = [ir.RankedTensorType.get(shape, r.type.element_type) for r in op.results]
         made = ir.Operation.create(op.name, types, [known[x] for x in op.operands], attributes_of(op))
         known.update(zip(op.results, made.results, strict=True))
-    return _tensor(known[end.operands[0]])
-
-
-def _tensor(value: Any) -> T:
-    """Return a value of a module as a T, with its dtype and shape."""
-    kind = ir.RankedTensorType(value.type)
-    return T(value, _dtypes()[str(kind.element_type)], tuple(kind.shape))
-
-
-@once
-def _dtypes() -> dict[str, np.dtype[Any]]:
-    return {str(element_type(np.dtype(c))): np.dtype(c) for c in "?bhilBHILefdFD"}
-
-
-__all__ = ["select_partially"]
+    return tensor_of(known[end.operands[0]])

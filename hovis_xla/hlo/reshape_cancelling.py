@@ -6,11 +6,11 @@ the reshapes that each element is computed from itself, and copies the array in 
 
 from typing import Any, Final
 
-from hovis_xla.emit.builder import shape_of
+from hovis_xla.emit import builder
+from hovis_xla.emit.builder import shape_of, tensor_of
 from hovis_xla.emit.inplace_stores import CELLWISE
 from hovis_xla.hlo.module import Module, body_of, element_of, operations, size_of
 from hovis_xla.jaxlib.adapter import attributes_of, ir
-from hovis_xla.jaxlib.adapter import stablehlo as hlo
 
 #: Arrays of fewer elements (``LEAST``), and values that are computed by more operations (``MOST``), are left as they are.
 LEAST: Final = 32
@@ -71,9 +71,7 @@ def _replace(op: Any, chain: list[Any], shape: Shape, made: dict[tuple[Any, Shap
 
     def shaped(value: Any) -> Any:
         if (value, shape) not in made and shape_of(value):
-            begin = value.owner.operation.operands[0]
-            kind = ir.RankedTensorType.get(shape, element_of(begin))
-            made[value, shape] = begin if shape_of(begin) else hlo.broadcast_in_dim(kind, begin, [])
+            made[value, shape] = builder.broadcast(tensor_of(value.owner.operation.operands[0]), shape).ir
         return made.get((value, shape), value)
 
     for old in reversed(chain):
@@ -84,6 +82,3 @@ def _replace(op: Any, chain: list[Any], shape: Shape, made: dict[tuple[Any, Shap
                 made[result, shape] = ir.Operation.create(old.name, [kind], [shaped(x) for x in old.operands], attributes_of(old)).results[0]
     with op.location, ir.InsertionPoint(op):
         op.results[0].replace_all_uses_with(shaped(op.operands[0]))
-
-
-__all__ = ["cancel_reshapes"]

@@ -39,6 +39,3 @@ def _is_spread(number: Any, block: Any) -> bool:
             todo += [result for result in op.results if result not in seen]
             seen.update(op.results)
     return False
-
-
-__all__ = ["hoist_scalar_loads"]

@@ -30,6 +30,3 @@ def _do_the_same(one: Any, other: Any) -> bool:
     if one.name != other.name or len(one.operands) != len(other.operands) or not (is_pure(one) and is_pure(other)):
         return False
     return attributes_of(one) == attributes_of(other)
-
-
-__all__ = ["alike"]

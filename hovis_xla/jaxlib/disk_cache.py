@@ -201,12 +201,10 @@ def _size(text: str) -> int:
         return SIZE
     number = text.rstrip(string.ascii_letters)
     unit = text[len(number) :].lower()
-    try:
+    with contextlib.suppress(ValueError, LookupError, OverflowError):
         found = float(number) * _UNITS["" if unit == "b" else unit]
         if found >= 0:
             return int(found)
-    except (ValueError, LookupError, OverflowError):
-        pass
     with contextlib.suppress(Warning):  # do not raise even where warnings are errors
         message = f"HOVIS_CACHE_SIZE={text} is not a size (examples: 512M, 2GiB, 1e9); up to {SIZE >> 20} MiB of compiled programs are stored"
         warnings.warn(message, RuntimeWarning, stacklevel=2)
@@ -235,11 +233,9 @@ def _sealed(path: Path, code: bytes) -> bytes:
 
 def _write(path: Path, program: Program) -> None:
     """Write an entry atomically; errors are ignored."""
-    try:
+    with contextlib.suppress(OSError, adapter.XlaError):
         put(path, _sealed(path, program.serialize()))
         _make_room(path.parent)
-    except (OSError, adapter.XlaError):
-        pass
 
 
 def put(path: Path, content: bytes) -> None:

@@ -18,6 +18,7 @@ from hovis.passes import pipeline
 from hovis.passes.rewriting import copy, copy_blocks, drop_unreached, keep_params, substitute
 from hovis_xla.analysis.loop_forest import Region, all_loops, needed, reachable, regions, successors
 from hovis_xla.analysis.ranges.integer_ranges import Ranges
+from hovis_xla.analysis.reachability import grouped
 
 P = TypeVar("P")
 
@@ -83,11 +84,8 @@ class Sweep:
 
     @cached_property
     def _sized(self) -> dict[object, set[Block]]:
-        found: dict[object, set[Block]] = {}
-        for block in self.function.blocks:
-            for dim in (dim for op in block.all_ops() for dim in op.dims or () if isinstance(dim, Op | Param)):
-                found.setdefault(dim, set()).add(block)
-        return found
+        dims = ((dim, block) for block in self.function.blocks for op in block.all_ops() for dim in op.dims or ())
+        return grouped((dim, block) for dim, block in dims if isinstance(dim, Op | Param))
 
     def is_innermost(self, region: Region) -> bool:
         """Is the loop an innermost one with one header, which is not the entry of the function?"""
@@ -99,12 +97,8 @@ class Sweep:
         return [self.loops[k] for k in sorted(found)]
 
     @cached_property
-    def _around(self) -> dict[Block, list[int]]:
-        found: dict[Block, list[int]] = {}
-        for k, region in enumerate(self.loops):
-            for block in region.blocks:
-                found.setdefault(block, []).append(k)
-        return found
+    def _around(self) -> dict[Block, set[int]]:
+        return grouped((block, k) for k, region in enumerate(self.loops) for block in region.blocks)
 
     def ordered(self, region: Region) -> list[Block]:
         """Return the blocks of a loop, in the order of ``reachable``."""

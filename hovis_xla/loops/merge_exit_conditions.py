@@ -15,7 +15,7 @@ import numpy as np
 from hovis.ir.matching import same
 from hovis.ir.model import Block, Branch, Edge, Function, Op, Operand
 from hovis.lattice import Array, Type
-from hovis_xla.analysis.loop_condition import ways
+from hovis_xla.analysis.loop_condition import Ways, ways
 from hovis_xla.analysis.loop_forest import Region
 from hovis_xla.analysis.ranges.integer_ranges import grows
 from hovis_xla.analysis.side_effects import acts
@@ -44,12 +44,12 @@ def _found(sweep: Sweep, region: Region) -> Rewriting | None:
     for block in sweep.ordered(region) if _is_scalar(region) else region.heads:  # with the test at the header, no iteration begins in vain
         second = _second(sweep, region, block)
         if second is not None:
-            return partial(_write, region, block, second), set()
+            return partial(_write, block, *second), set()
     return None
 
 
-def _second(sweep: Sweep, region: Region, block: Block) -> Block | None:
-    """Return the block with the second test, if both tests can be one; otherwise None."""
+def _second(sweep: Sweep, region: Region, block: Block) -> tuple[Ways, Block, Ways] | None:
+    """Return the edges of the first test, the block with the second one and its edges, if both tests can be one; otherwise None."""
     first = leaving(block, region)
     second = first[0].block if first is not None else block
     last = leaving(second, region)
@@ -59,7 +59,7 @@ def _second(sweep: Sweep, region: Region, block: Block) -> Block | None:
     if not alike or sum(op in sweep.needed for op in second.ops) > TEST_OPS:
         return None
     left = [op for op in second.all_ops() if not is_harmless(op) and not is_read(op)]
-    return second if all(map(grows, left)) and all(sweep.ranges.has_room(op, block) for op in left) else None
+    return (first, second, last) if all(map(grows, left)) and all(sweep.ranges.has_room(op, block) for op in left) else None
 
 
 def _is_scalar(region: Region) -> bool:
@@ -67,7 +67,7 @@ def _is_scalar(region: Region) -> bool:
     return not region.loops and not any(isinstance(op.type, Array) for b in region.blocks for op in b.all_ops())
 
 
-def leaving(block: Block, region: Region) -> tuple[Edge, Edge] | None:
+def leaving(block: Block, region: Region) -> Ways | None:
     """Return the edge that stays in a loop and the edge that leaves it, if the block ends with a test of a bool; otherwise None."""
     end = block.terminator
     return ways(block, region) if isinstance(end, Branch) and getattr(end.cond, "type", None) in _TRUTHS else None
@@ -78,22 +78,19 @@ def is_harmless(op: Op) -> bool:
     return not op.effect and not acts(op) and not grows(op) and not isinstance(op.callee, Function) and not isinstance(op.type, Array)
 
 
-def _write(region: Region, block: Block, second: Block) -> None:
+def _write(block: Block, edges: Ways, second: Block, last_edges: Ways) -> None:
     """Make the block branch on both tests: if both are passed, stay in the loop; otherwise leave it."""
     first, last = block.terminator, second.terminator
-    found, then = ways(block, region), ways(second, region)
     assert isinstance(first, Branch)
     assert isinstance(last, Branch)
-    assert found is not None
-    assert then is not None
-    goes_on = goes_on_if(block, first, found[1])
+    goes_on = goes_on_if(block, first, edges[1])
     for op in second.ops:
         if is_read(op):
             op.callee, op.args = read_if, (goes_on, *op.args)
     block.ops += second.ops
-    both = Op(operator.and_, (goes_on, goes_on_if(block, last, then[1])), (), Type(bool), location=first.location)
+    both = Op(operator.and_, (goes_on, goes_on_if(block, last, last_edges[1])), (), Type(bool), location=first.location)
     block.ops.append(both)
-    block.terminator = Branch(both, then[0], found[1], first.location)
+    block.terminator = Branch(both, last_edges[0], edges[1], first.location)
 
 
 def goes_on_if(block: Block, end: Branch, out: Edge) -> Operand:

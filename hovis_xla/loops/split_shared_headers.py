@@ -14,6 +14,7 @@ from functools import partial
 from hovis.ir.model import Block, Edge, Function, Jump, Op, Operand, Param, Value
 from hovis.passes.rewriting import replaced
 from hovis_xla.analysis.loop_forest import Region, successors
+from hovis_xla.analysis.reachability import reached
 from hovis_xla.loops import driver
 from hovis_xla.loops.driver import Rewriting, Sweep
 
@@ -48,14 +49,8 @@ def _found(sweep: Sweep, region: Region) -> Rewriting | None:
 
 def _members(sweep: Sweep, region: Region, backs: Sequence[Back]) -> set[Block]:
     """Return the blocks of the loop that has just the back edges ``backs``."""
-    found = set(region.heads)
-    todo = [b for b, _ in backs]
-    while todo:
-        block = todo.pop()
-        if block not in found:
-            found.add(block)
-            todo += [b for b, _ in sweep.before[block] if b in region.blocks]
-    return found
+    inside = region.blocks - {*region.heads}
+    return {*reached([b for b, _ in backs], lambda block: [b for b, _ in sweep.before[block] if block in inside and b in region.blocks])}
 
 
 def _starts_anew(head: Block, inner: Sequence[Back], outer: Sequence[Back], members: set[Block]) -> bool:

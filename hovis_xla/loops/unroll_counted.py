@@ -33,6 +33,7 @@ WORTH: Final = 4
 SHORT: Final = 16
 SHORT_OPS: Final = 160
 
+
 class Count(NamedTuple):
     """How a loop counts: the index of the counter among the parameters of the header, the step, the bound, and the test (less, or greater)."""
 

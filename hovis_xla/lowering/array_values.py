@@ -119,7 +119,7 @@ class Arrays(ModuleState):
         self.stores_into(place)
         location = place.location
         after = place.store(self.memory.read(location), new, self.put)
-        self.memory.write(location, after)
+        self.memory.content[location] = after
         if len(place.steps) == 1 and isinstance(place.steps[0], Box) and new.size == 1:
             self._know(after, place, new)  # a load from there gives the stored value
 

@@ -39,7 +39,7 @@ class Effects(Walker):
             return primitive_calls.act(self, op, args)
         lends = callee in ACTS
         leaves: list[Val] = []
-        trees = [self.tree_of_act(a, leaves, callee, lends) for a in (*args, *kwargs.values())]
+        trees = [self.argument_tree(a, leaves, callee, lends) for a in (*args, *kwargs.values())]
         wanted = op in self.scope.used and op.type not in (Type(type(None)), Const(None))
         num = num_of_type(op.type) if wanted else None
         if wanted and (num is None or num.kind == ARRAY):
@@ -48,17 +48,17 @@ class Effects(Walker):
         (found,) = self.in_turn([tensor(v) for v in leaves], act, [num] if num is not None else []) or (None,)
         return Known(None) if found is None or num is None else Val(num, found.ir)
 
-    def tree_of_act(self, operand: Operand, leaves: list[Val], callee: Callable[..., Any] | str, lends: bool) -> Any:
+    def argument_tree(self, operand: Operand, leaves: list[Val], callee: Callable[..., Any] | str, lends: bool) -> Any:
         """Describe how the host builds an operand, and append its XLA values to ``leaves``. ``lends``: it may be an array, passed as a copy, as
         the callee does not write to it.
         """
         if isinstance(operand, Struct):
-            parts = tuple(self.tree_of_act(p, leaves, callee, lends) for p in operand.parts)
+            parts = tuple(self.argument_tree(p, leaves, callee, lends) for p in operand.parts)
             return "build", operand.callee, parts, id(operand.op or operand)
         if isinstance(operand, OneOf):
             leaves.append(Val(WHICH, operand.which))
             at = len(leaves) - 1
-            return "oneof", at, tuple(self.tree_of_act(m, leaves, callee, lends) for m in operand.members)
+            return "oneof", at, tuple(self.argument_tree(m, leaves, callee, lends) for m in operand.members)
         if isinstance(operand, Known) and not is_a(operand.value, np.ndarray | Raised | Handle):
             return "known", operand.value
         if not isinstance(operand, Known | Val) or is_raised(operand) or is_handle(operand):
@@ -107,7 +107,7 @@ class Effects(Walker):
             return Val(num, self.memory.read(location).ir)
         if num_of(args[-1]) != num:
             raise NotLowerable("a variable that outlives the call is assigned a value of another kind")
-        self.memory.write(location, tensor(as_val(args[-1], num)))
+        self.memory.content[location] = tensor(as_val(args[-1], num))
         return Known(None)
 
     def reread(self, callee: Callable[..., Any], args: list[Operand]) -> Operand:

@@ -29,20 +29,7 @@ from hovis_xla.emit import builder
 from hovis_xla.emit.builder import tensor_type
 from hovis_xla.emit.locations import Location
 from hovis_xla.emit.memory_ssa import content, locations
-from hovis_xla.emit.values import (
-    ARRAY,
-    BOOL,
-    INT32,
-    INT64,
-    Known,
-    NotLowerable,
-    Num,
-    OneOf,
-    Operand,
-    Slot,
-    Val,
-    num_of_value,
-)
+from hovis_xla.emit.values import ARRAY, BOOL, INT32, INT64, Known, NotLowerable, Num, OneOf, Operand, Slot, Val, num_of_value
 from hovis_xla.jaxlib.adapter import context, func, ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 from hovis_xla.lowering.control import compile_budget
@@ -55,8 +42,7 @@ from hovis_xla.lowering.results import Results, rebuild, settled, sources_of
 from hovis_xla.ops.memory import growable_lists, list_memory
 from hovis_xla.ops.memory.tapes import Reel, reels
 
-NO_SLOTS: Final[Mapping[int, int]] = {}
-NO_ITEMS: Final[Mapping[Op, Item]] = {}
+NOTHING: Final[Mapping[Any, Any]] = {}
 
 #: Calls of residual functions are inlined up to this depth.
 INLINE_DEPTH: Final = 16
@@ -134,8 +120,8 @@ class Lowering(Results):
 
 
 def lower(
-    function: Function, args: list["Num | Known"], may_narrow: bool = False, slots: Mapping[int, int] = NO_SLOTS, ordered: bool = False, bounded: bool = False,
-    seen: Mapping[Op, Item] = NO_ITEMS,
+    function: Function, args: list["Num | Known"], may_narrow: bool = False, slots: Mapping[int, int] = NOTHING, ordered: bool = False, bounded: bool = False,
+    seen: Mapping[Op, Item] = NOTHING,
 ) -> Lowered:
     """Lower a function (already ``shaped``) to a module; ``args`` says what each parameter is.
 

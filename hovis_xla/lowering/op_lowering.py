@@ -23,7 +23,7 @@ from hovis.ir.model import Operand as IrOperand
 from hovis.lattice.constants import is_immutable
 from hovis.lattice.inspection import is_a
 from hovis.library.numpy.adjoints.cotangents import scatter
-from hovis.library.numpy.rules.aliasing import IN_PLACE
+from hovis.library.numpy.rules.aliasing import IN_PLACE, is_numpy
 from hovis.library.numpy.types import array_like
 from hovis.library.tables.lowerings import LOWERINGS
 from hovis_xla.abi import host_callbacks
@@ -180,7 +180,7 @@ class Calls(Effects):
             found = host_callbacks.attempt(self, callee, args, kwargs, op)
         if found is None:
             what = ", ".join([describe(a) for a in args] + [f"{k}={describe(v)}" for k, v in kwargs.items()])
-            chooses = _of_numpy(callee) and any(map(_holds_number, (*args, *kwargs.values())))
+            chooses = is_numpy(callee) and any(map(_holds_number, (*args, *kwargs.values())))
             try:
                 raise reason or (NumberUnknown if chooses else NotLowerable)(f"{name_of(callee)}({what})")
             finally:
@@ -193,7 +193,7 @@ class Calls(Effects):
         """Return the arguments, with arrays in place of the ranges, tuples and lists that NumPy converts to arrays itself."""
         if not any(map(_is_sequence, (*args, *kwargs.values()))):
             return args, kwargs
-        found, named, numeric = list(args), dict(kwargs), _of_numpy(callee)
+        found, named, numeric = list(args), dict(kwargs), is_numpy(callee)
         if numeric or (callee is not operator.contains and any(isinstance(a, Val) and a.num.kind == ARRAY for a in args)):
             found = [sequences.with_ranges(a) for a in found]
         for k in array_like.converted(callee, len(args), kwargs):
@@ -336,8 +336,3 @@ def _holds_number(operand: Operand) -> bool:
     if isinstance(operand, Struct | OneOf):
         return any(map(_holds_number, operand.parts if isinstance(operand, Struct) else operand.members))
     return isinstance(operand, Val) and operand.num.kind in (PYTHON, EITHER) and operand.num.dtype.kind in "if"
-
-
-def _of_numpy(callee: Any) -> bool:
-    """Is the callee a function of NumPy or a method of an array?"""
-    return (getattr(callee, "__module__", None) or getattr(getattr(callee, "__objclass__", None), "__module__", None) or "").partition(".")[0] == "numpy"

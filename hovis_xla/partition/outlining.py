@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hovis.ir import operations
-from hovis.ir.analysis.control_flow import operands, predecessors
+from hovis.ir.analysis.control_flow import liveness, operands
 from hovis.ir.builder import BOOL, INT, go_by_number
 from hovis.ir.matching import same
 from hovis.ir.model import Block, Branch, Edge, Effect, Function, Jump, Op, Operand, Param, Return, Value, edges
@@ -71,16 +71,7 @@ class _Outline:
 
     def _live(self) -> dict[Block, set[Value]]:
         """Find the values that are made in the region and live at the start of each other block."""
-        live = {b: {v for v in operands(b) if isinstance(v, Op | Param) and v in self.made} for b in self.function.blocks if b not in self.region}
-        incoming = predecessors(self.function)
-        todo = [b for b in live if live[b]]
-        while todo:
-            block = todo.pop()
-            for before, _ in incoming[block]:
-                if before in live and not live[block] <= live[before]:
-                    live[before] |= live[block]
-                    todo.append(before)
-        return live
+        return {block: {v for v in values if v in self.made} for block, values in liveness(self.function).items() if block not in self.region}
 
     def _exits(self) -> list[_Exit]:
         """Find the exits. The piece computes each of their parameters, unless its argument is made outside and the same on every edge."""

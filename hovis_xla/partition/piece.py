@@ -16,13 +16,14 @@ from hovis.base import interrupts
 from hovis.base.once import in_turn
 from hovis.front.autotuner import Contest, Spending
 from hovis.ir.model import Effect, callees
+from hovis_xla.abi.call_entry import BAILED
 from hovis_xla.abi.errstate import is_watched
 from hovis_xla.abi.ordered_effects import Log
 from hovis_xla.analysis.side_effects import acts
 from hovis_xla.choice.cost_model import MOST as LONGEST
 from hovis_xla.emit.values import Known, NotLowerable, Num, ShapeUnknown, num_of_value
 from hovis_xla.partition.outlining import Outlined
-from hovis_xla.runtime.executable import BAILED, Executable
+from hovis_xla.runtime.executable import Executable
 
 #: Number of kinds of arguments that are compiled at their first call; for later ones, the time that Python takes for them is the budget.
 AT_ONCE: Final = 4

@@ -24,6 +24,7 @@ from hovis.library.tables.lowerings import LOWERINGS
 from hovis_xla.abi.host_callbacks import is_hostable
 from hovis_xla.analysis.loop_forest import Region, regions
 from hovis_xla.analysis.primitive_effects import ACTS, ENVIRONMENT
+from hovis_xla.analysis.reachability import grouped
 from hovis_xla.analysis.side_effects import SEEN, acts, makes_text
 from hovis_xla.emit.values import CARRIERS, num_of_value
 from hovis_xla.lowering.op_lowering import BUILDERS
@@ -272,15 +273,11 @@ class Choice:
         return count >= 2 or any(isinstance(op.callee, Function) for op in ops)
 
 
-def _uses(function: Function) -> dict[Op, list[Op | None]]:
+def _uses(function: Function) -> dict[Op, set[Op | None]]:
     """Return the ops that use each op; None stands for an edge, a condition or a return."""
-    found: dict[Op, list[Op | None]] = {}
-    for block in function.blocks:
-        uses = [(value, op) for op in block.all_ops() for value in op.operands()]
-        for value, user in (*uses, *[(value, None) for value in terminator_operands(block.terminator)]):
-            if isinstance(value, Op):
-                found.setdefault(value, []).append(user)
-    return found
+    uses: list[tuple[Any, Op | None]] = [(value, op) for block in function.blocks for op in block.all_ops() for value in op.operands()]
+    uses += [(value, None) for block in function.blocks for value in terminator_operands(block.terminator)]
+    return grouped((value, user) for value, user in uses if isinstance(value, Op))
 
 
 def first_op(function: Function, blocks: set[Block], known: Collection[Any]) -> Op | None:

@@ -1,5 +1,1 @@
 """Passes over a Function before it is lowered."""
-
-from hovis.base import own_code
-
-own_code.leave_as_calls(*__path__)

@@ -1,5 +1,6 @@
 """Reductions, averages and products of padded arrays: padding is replaced by a neutral element."""
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any, Final
@@ -17,12 +18,11 @@ _rule = noting(REDUCTIONS)
 # ------------------------------------------------------------------------------------------------- reductions
 
 
-def _lowest(dtype: Any) -> Any:
-    return dtype.type(False) if dtype.kind == "b" else dtype.type(-np.inf) if dtype.kind == "f" else dtype.type(np.iinfo(dtype).min)
-
-
-def _highest(dtype: Any) -> Any:
-    return dtype.type(True) if dtype.kind == "b" else dtype.type(np.inf) if dtype.kind == "f" else dtype.type(np.iinfo(dtype).max)
+def extreme(dtype: Any, least: bool) -> Any:
+    """Return the least or the greatest number of a dtype."""
+    if dtype.kind in "iu":
+        return dtype.type(np.iinfo(dtype).min if least else np.iinfo(dtype).max)
+    return dtype.type(not least if dtype.kind == "b" else -np.inf if least else np.inf)
 
 
 def _nothing(dtype: Any) -> Any:
@@ -35,11 +35,10 @@ def _nothing(dtype: Any) -> Any:
 #: The neutral elements of reductions for a dtype, by callees.
 _NEUTRAL: Final[dict[Any, Callable[[Any], Any]]] = {
     **dict.fromkeys((np.sum, np.ndarray.sum), _nothing),
-    **dict.fromkeys((np.prod, np.ndarray.prod), lambda dtype: dtype.type(1)),
-    **dict.fromkeys((np.max, np.ndarray.max, np.argmax, np.ndarray.argmax), _lowest),
-    **dict.fromkeys((np.min, np.ndarray.min, np.argmin, np.ndarray.argmin), _highest),
+    **dict.fromkeys((np.prod, np.ndarray.prod, np.all, np.ndarray.all), lambda dtype: dtype.type(1)),
+    **dict.fromkeys((np.max, np.ndarray.max, np.argmax, np.ndarray.argmax), functools.partial(extreme, least=True)),
+    **dict.fromkeys((np.min, np.ndarray.min, np.argmin, np.ndarray.argmin), functools.partial(extreme, least=False)),
     **dict.fromkeys((np.any, np.ndarray.any, np.count_nonzero), lambda dtype: dtype.type(0)),
-    **dict.fromkeys((np.all, np.ndarray.all), lambda dtype: dtype.type(1)),
 }
 
 

@@ -3,7 +3,6 @@
 Those of reductions and contractions are in ``padding_reductions``.
 """
 
-import builtins
 import operator
 from collections.abc import Sequence
 from typing import Any, Final
@@ -13,6 +12,7 @@ import numpy as np
 from hovis.ir import operations
 from hovis.ir.model import Function, Op, Operand, Param
 from hovis.lattice import Const, Type
+from hovis.library.numpy.rules.ufuncs import OPERATORS
 from hovis.passes.pass_runner import checking, run_pass
 from hovis.passes.rewriting import copy
 from hovis_xla.prepare.pad_function import Count, Dims, Rewriter, Rule, Size, Unbucketed, checked_index, less, noting
@@ -34,18 +34,15 @@ def bucketed(function: Function, dims: Sequence[Dims | None], buckets: Sequence[
 
 # ------------------------------------------------------------------------------------------------- rules for ops
 
-_BY_ELEMENT: Final = frozenset({
-    operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow, operator.neg, operator.pos,
-    operator.abs, builtins.abs, operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne, operator.and_, operator.or_,
-    operator.xor, operator.invert, operator.lshift, operator.rshift, np.where, np.clip, np.ndarray.clip, np.ndarray.astype, np.nan_to_num, np.round,
-})  # fmt: skip
+#: Callables that work element by element, besides ufuncs.
+BY_ELEMENT: Final = (OPERATORS.keys() - {divmod, pow}) | {np.where, np.clip, np.ndarray.clip, np.ndarray.astype, np.nan_to_num, np.round}
 
 
 def _rule_of(callee: Any) -> Rule | None:
     if isinstance(callee, np.ufunc):
         return _elementwise if callee.signature is None and callee.nout == 1 else None
     try:
-        return _elementwise if callee in _BY_ELEMENT else _RULES.get(callee)
+        return _elementwise if callee in BY_ELEMENT else _RULES.get(callee)
     except TypeError:
         return None
 

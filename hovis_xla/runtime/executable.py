@@ -27,7 +27,7 @@ from hovis_xla.jaxlib import adapter, disk_cache, progress
 from hovis_xla.jaxlib.adapter import XlaError
 from hovis_xla.jaxlib.compilation import Program, Recipe
 from hovis_xla.jaxlib.hlo_text import Loops, loops_of
-from hovis_xla.lowering.module import NO_SLOTS, lower
+from hovis_xla.lowering.module import NOTHING, lower
 from hovis_xla.lowering.pipeline import OF_LOOPS, in_rounds, rewrite, shaped
 from hovis_xla.runtime import jaxlib_checks
 from hovis_xla.runtime.capacity_retry import Growing
@@ -137,7 +137,7 @@ class Executable:
         """The executables with longer tapes; None if no tape can turn out to be too short."""
         return Growing(self, functools.partial(self._again, self.lowered.narrow)) if self.lowered.tapes and self._function is not None else None
 
-    def _again(self, narrow: bool, slots: Mapping[int, int] = NO_SLOTS) -> "Executable":
+    def _again(self, narrow: bool, slots: Mapping[int, int] = NOTHING) -> "Executable":
         """Lower the same Function to another executable, for small ints or not (``narrow``) and with tapes of these lengths (``slots``)."""
         assert self._function is not None
         made = Executable(self.name, self.types, lower(in_rounds(self._function), self.types, narrow, slots, self._ordered), self.exact)
@@ -269,6 +269,3 @@ class Executable:
     def fits(self, leaves: Sequence[Any]) -> bool:
         """Do the leaves have the types and shapes that the executable was compiled for?"""
         return all(num_of_value(leaf) == num for leaf, num in zip(leaves, self.types, strict=True) if isinstance(num, Num))
-
-
-__all__ = ["BAILED", "Executable", "parameters"]

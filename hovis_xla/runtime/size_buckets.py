@@ -14,12 +14,12 @@ from hovis.base.once import COMPILER
 from hovis.front.autotuner import Contest
 from hovis.ir.model import Function
 from hovis.lattice import Array, Const
-from hovis_xla.abi.call_entry import Code, leaf_tests
+from hovis_xla.abi.call_entry import BAILED, Code, leaf_tests
 from hovis_xla.abi.ordered_effects import Log
 from hovis_xla.emit.values import ARRAY, Known, NotLowerable, Num, num_of_type
 from hovis_xla.prepare.pad_function import LEAST, Count, Dims, Size, Unbucketed, bucket
 from hovis_xla.prepare.padding_rules import bucketed
-from hovis_xla.runtime.executable import BAILED, Executable
+from hovis_xla.runtime.executable import Executable
 
 #: After this many buckets without an executable, no more are tried for the function.
 TRIED: Final = 2
@@ -84,10 +84,6 @@ class Sized:
                     self._plans[where] = self._made(leaves, lengths)
         return self._plans[where], lengths
 
-    @property
-    def name(self) -> str:
-        return self.function.name
-
     @functools.cached_property
     def enter(self) -> Callable[..., Any]:
         """The function from the leaves to the result. It returns BAILED if a leaf has another type or rank, a size fits no bucket, or the
@@ -143,7 +139,7 @@ class Sized:
         return found
 
     def __str__(self) -> str:
-        return f"{self.name} runs as {len(self.executables)} XLA executables, one for each bucket of array sizes seen so far."
+        return f"{self.function.name} runs as {len(self.executables)} XLA executables, one for each bucket of array sizes seen so far."
 
     @property
     def executables(self) -> list[Executable]:

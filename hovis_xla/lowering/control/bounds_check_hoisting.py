@@ -12,14 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
-
 from hovis.ir.analysis import affine
+from hovis_xla.analysis.reachability import reached
 from hovis_xla.emit import builder
 from hovis_xla.emit.affine import form
 from hovis_xla.emit.block_slots import block_of
 from hovis_xla.emit.builder import T
-from hovis_xla.emit.values import BOOL, INT, INT64, SCALAR, Num
+from hovis_xla.emit.values import BOOL, INT, INT64, SCALAR, UINT64, Num
 from hovis_xla.hlo.licm import costs_little
 from hovis_xla.hlo.module import is_pure, made_by
 from hovis_xla.jaxlib.adapter import ir
@@ -33,8 +32,6 @@ MOST_GUARDS: Final = 24
 
 #: Types of counters and of their bounds.
 INTEGERS: Final = (INT, Num(SCALAR, INT64))
-
-_UINT64: Final = np.dtype(np.uint64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +51,7 @@ class Counting:
     def last(self) -> T:
         """Emit the number of the last iteration, the first being 0; the loop must have at least one iteration."""
         low, high = (self.start, self.bound) if self.step > 0 else (self.bound, self.start)
-        room = builder.sub(_unsigned(high), _unsigned(low))
+        room = builder.sub(builder.unsigned(high), builder.unsigned(low))
         return _divided(room if self.included else builder.sub(room, builder.like(1, room)), abs(self.step))
 
 
@@ -165,7 +162,7 @@ class Rounds:
             outside, room = builder.compare("GE", first, limit), (builder.sub(limit, builder.like(1, limit)), first)
         if step == 0 or (step > 0) is check.low:
             return outside
-        rounds = _divided(builder.sub(*map(_unsigned, room)), abs(step))
+        rounds = _divided(builder.sub(*map(builder.unsigned, room)), abs(step))
         return builder.or_(outside, builder.compare("LT", rounds, last))
 
 
@@ -210,20 +207,12 @@ def _operands_within(value: Any, body: Any) -> Iterator[tuple[Any, Any]]:
 
 def _terms(flag: Any, body: Any) -> list[Any]:
     """Collect the booleans whose disjunction is the flag."""
-    found: dict[Any, None] = {}
-    todo = [flag]
-    seen = set()
-    while todo:
-        value = todo.pop()
-        if value in seen:
-            continue
-        seen.add(value)
+
+    def parts(value: Any) -> Any:
         made = _made_in(value, body)
-        if made is not None and made.name == "stablehlo.or":
-            todo += made.operands
-        else:
-            found[value] = None
-    return list(found)
+        return made.operands if made is not None and made.name == "stablehlo.or" else ()
+
+    return [value for value in reached([flag], parts) if not parts(value)]
 
 
 def _made_in(value: Any, body: Any) -> Any:
@@ -250,9 +239,5 @@ def _is_int64(value: Any) -> bool:
     return str(value.type) == "tensor<i64>"
 
 
-def _unsigned(x: T) -> T:
-    return builder.convert(x, _UINT64)
-
-
 def _divided(x: T, by: int) -> T:
-    return x if by == 1 else builder.op("divide", x, builder.constant(by, _UINT64))
+    return x if by == 1 else builder.op("divide", x, builder.constant(by, UINT64))

@@ -14,21 +14,7 @@ from hovis_xla.emit.block_slots import TAG, as_val, block_of, describe, join_num
 from hovis_xla.emit.builder import T, tensor_type
 from hovis_xla.emit.locations import Location
 from hovis_xla.emit.memory_ssa import Loop, arrays_in, content, joined, moved
-from hovis_xla.emit.values import (
-    INT64,
-    UNDEF,
-    Known,
-    NotLowerable,
-    Num,
-    OneOf,
-    Slot,
-    Stored,
-    Struct,
-    Val,
-    either_of,
-    roots_behind,
-    roots_carried,
-)
+from hovis_xla.emit.values import INT64, UNDEF, Known, NotLowerable, Num, OneOf, Slot, Stored, Struct, Val, either_of, roots_behind, roots_carried
 from hovis_xla.jaxlib.adapter import context, ir
 from hovis_xla.lowering.control.branches import Arrival
 from hovis_xla.lowering.control.carried_kinds import START, WHICH, Kind, join, kind_of, lasting, members_of, nums_of, rebuild, split

@@ -38,5 +38,5 @@ def burned(walker: Walker, body: Any) -> Iterator[None]:
     with ir.InsertionPoint(body), ir.Location.unknown(context()):
         left = walker.memory.read(walker.fuel)
         left = builder.sub(left, builder.like(max(1, round(taken * 1000)), left))
-        walker.memory.write(walker.fuel, left)
+        walker.memory.content[walker.fuel] = left
         walker.bail_if(builder.compare("LT", left, builder.like(0, left)))

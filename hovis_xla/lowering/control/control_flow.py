@@ -220,20 +220,23 @@ class Walker(Operands, ABC):
                 groups.append(([(block, slots)], {k: 0}))
         return groups
 
-    def side(self, holder: Any, walk: Any) -> Side:
-        """Emit a walk into a block of its own and return the Side; the state of the walker is restored."""
-        block = holder.regions[0].blocks.append()
-        outer = self.scope.env, self.bail, self.token, self.acted, self.memory.content
-        self.scope.env = dict(self.scope.env)
-        self.memory.content = dict(self.memory.content)
-        catching, self.scope.catching = self.scope.catching, None
+    @contextmanager
+    def restoring(self) -> Iterator[None]:
+        """Context in which a region is emitted: at its end, the state of the walker is what it was before."""
+        scope, memory = self.scope, self.memory
+        outer = scope.env, scope.catching, memory.content, memory.loops, self.bail, self.token, self.acted, self.depth, self.rounds
+        scope.env, scope.catching, memory.content = dict(scope.env), None, dict(memory.content)
         try:
-            with ir.InsertionPoint(block), ir.Location.unknown(context()):
-                arrival = walk()
-            return Side(block, arrival, self.bail, self.token, self.acted, self.memory.content)
+            yield
         finally:
-            self.scope.catching = catching
-            self.scope.env, self.bail, self.token, self.acted, self.memory.content = outer
+            scope.env, scope.catching, memory.content, memory.loops, self.bail, self.token, self.acted, self.depth, self.rounds = outer
+
+    def side(self, holder: Any, walk: Any) -> Side:
+        """Emit a walk into a block of its own and return the Side."""
+        block = holder.regions[0].blocks.append()
+        with self.restoring(), ir.InsertionPoint(block), ir.Location.unknown(context()):
+            arrival = walk()
+            return Side(block, arrival, self.bail, self.token, self.acted, self.memory.content)
 
     def merged(self, choice: Choice, walks: "Sequence[Callable[[], Arrival]]") -> Arrival:
         """Emit several walks, of which ``choice`` picks one, and return the Arrival at the end of any of them."""

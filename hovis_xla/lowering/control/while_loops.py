@@ -28,17 +28,7 @@ from hovis_xla.emit.affine import difference
 from hovis_xla.emit.block_slots import as_val, num_of, tensor
 from hovis_xla.emit.builder import T
 from hovis_xla.emit.memory_ssa import Loop
-from hovis_xla.emit.values import (
-    ARRAY,
-    BOOL,
-    INT,
-    INT32,
-    Carried,
-    NotLowerable,
-    Num,
-    Raises,
-    Val,
-)
+from hovis_xla.emit.values import ARRAY, BOOL, INT, INT32, Carried, NotLowerable, Num, Raises, Val
 from hovis_xla.jaxlib.adapter import context, ir
 from hovis_xla.jaxlib.adapter import stablehlo as hlo
 from hovis_xla.lowering.control.bounds_check_hoisting import INTEGERS, Copies, Counting, Rounds, is_light
@@ -100,21 +90,14 @@ class LoopLowering(CarriedValues):
         with scratch(w) as holder:
             self.holder = holder
             self.body = holder.regions[0].blocks.append()
-            outer = w.scope.env, w.bail, w.token, w.memory.content, w.rounds
-            w.scope.env = dict(w.scope.env)
-            w.rounds = (*w.rounds, rounds_of(self.region, w.scope.ranges, w.scope.arguments))
-            w.depth += 1
-            self.loop = Loop(self.body, w.memory.content)
-            w.memory.loops.append(self.loop)
-            w.memory.content = {}
-            try:
+            with w.restoring():
+                w.rounds = (*w.rounds, rounds_of(self.region, w.scope.ranges, w.scope.arguments))
+                w.depth += 1
+                self.loop = Loop(self.body, w.memory.content)
+                w.memory.loops, w.memory.content = [*w.memory.loops, self.loop], {}
                 with burned(w, self.body):
                     arrival = self._emit_body()
                 bail, token, self.inside = w.bail, w.token, w.memory.content
-            finally:
-                w.depth -= 1
-                w.memory.loops.pop()
-                w.scope.env, w.bail, w.token, w.memory.content, w.rounds = outer
             return self._close(arrival, bail, token, entry_bail)
 
     # --------------------------------------------------------------------------------------------- the body
@@ -269,12 +252,11 @@ class LoopLowering(CarriedValues):
             elif failed is not None:
                 go = builder.not_(T(arguments[failed], BOOL, ()))
             if self.top is not None:
-                outer = w.scope.env, w.bail, w.token, w.acted, w.memory.content, w.depth
-                w.scope.env, w.bail, w.acted, w.depth = dict(w.scope.env), None, False, 0  # depth 0: no store that loads have to be ordered with
-                w.memory.content = w.memory.content | {loc: T(arguments[at], loc.dtype, loc.shape) for loc, at in (self.arrays | self.carried).items()}
-                test = self._goes_on(arguments, self.top)
+                with w.restoring():
+                    w.bail, w.acted, w.depth = None, False, 0  # depth 0: no store that loads have to be ordered with
+                    w.memory.content |= {loc: T(arguments[at], loc.dtype, loc.shape) for loc, at in (self.arrays | self.carried).items()}
+                    test = self._goes_on(arguments, self.top)
                 go = test if go is None else builder.and_(test, go)
-                w.scope.env, w.bail, w.token, w.acted, w.memory.content, w.depth = outer
             assert go is not None
             hlo.return_([go.ir])
         with ir.InsertionPoint(self.holder):

@@ -59,7 +59,7 @@ def enough(low: L, a: Struct) -> None:
     listing, count = listing_of(a), count_of(a)
     before = low.memory.read(listing.reel.location)
     low.bail_if(compare("GT", count, like(listing.slots, count)))
-    low.memory.write(listing.reel.location, select(compare("GT", count, before), count, before))
+    low.memory.content[listing.reel.location] = select(compare("GT", count, before), count, before)
 
 
 def _cell(array: Stored, at: T) -> Place:

@@ -167,7 +167,7 @@ def _filled(low: L, tape: Operand, slots: Operand) -> Operand | None:
     if reel is not None:
         count, before = builder.convert(tensor(low.val(slots)), INT64), low.memory.read(reel.location)
         low.bail_if(builder.compare("GT", count, builder.like(reel.slots, count)))
-        low.memory.write(reel.location, builder.select(builder.compare("GT", count, before), count, before))
+        low.memory.content[reel.location] = builder.select(builder.compare("GT", count, before), count, before)
     return stores.NOTHING
 
 

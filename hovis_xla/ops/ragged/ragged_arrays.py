@@ -30,12 +30,10 @@ from hovis_xla.ops.ragged.extents import Counts, Span, aligned, counted, filled,
 from hovis_xla.ops.ragged.ragged_indexing import assign, data_and_counts, made, reversed_, seen
 from hovis_xla.ops.scalar.arithmetic import sign_bit
 from hovis_xla.ops.scalar.python_numbers import L
+from hovis_xla.prepare.padding_reductions import extreme
+from hovis_xla.prepare.padding_rules import BY_ELEMENT
 
-_NAMES: Final = "add sub mul truediv floordiv mod pow neg pos abs invert and_ or_ xor lshift rshift lt le eq ne gt ge"
-_ELEMENTWISE: Final = frozenset({
-    *(getattr(operator, name) for name in _NAMES.split(" ")), builtins.abs, np.where, np.copy, np.ndarray.copy, np.ndarray.astype, np.clip,
-    np.ndarray.clip, np.round,
-})  # fmt: skip
+_ELEMENTWISE: Final = (BY_ELEMENT - {np.nan_to_num}) | {np.copy, np.ndarray.copy}
 _POWERS: Final = frozenset({operator.pow, np.power})
 _ZERO: Final = frozenset({np.sum, np.ndarray.sum, np.add.reduce, np.any, np.ndarray.any, np.linalg.norm, np.count_nonzero})
 _SUMS: Final = frozenset({np.sum, np.ndarray.sum, np.add.reduce})
@@ -191,7 +189,7 @@ def _reduced(low: L, callee: Any, x: Ragged, rest: Sequence[Operand], kwargs: di
     if callee in _ZERO or callee in _ONE:
         fill = int(callee in _ONE)
     elif t.dtype.kind in "fiub" and (callee in _LEAST or callee in _GREATEST):
-        fill = _extreme(t.dtype, callee in _LEAST)
+        fill = extreme(t.dtype, callee in _LEAST)
         for extent in inner:
             if extent is not None:
                 low.raise_if(compare("EQ", number(extent), like(0, number(extent))), ValueError)
@@ -201,14 +199,6 @@ def _reduced(low: L, callee: Any, x: Ragged, rest: Sequence[Operand], kwargs: di
     if callee in _PLACES and isinstance(found, Val):
         found = _in_packed(found, inner[axes[0]], math.prod(t.shape[1:]) if len(axes) > 1 else 1)
     return made(found, outer)
-
-
-def _extreme(dtype: Any, least: bool) -> Any:
-    """Return the least or the greatest number of a dtype."""
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        return limits.min if least else limits.max
-    return not least if dtype.kind == "b" else -np.inf if least else np.inf
 
 
 def _in_packed(found: Val, extent: T | None, per: int) -> Val:
@@ -294,7 +284,7 @@ def _ordered(low: L, callee: Any, x: Ragged, rest: Sequence[Operand], kwargs: di
 
 def _last(dtype: Any) -> Any:
     """Return a value of this dtype that sorts to the end."""
-    return np.nan if dtype.kind == "f" else _extreme(dtype, False)
+    return np.nan if dtype.kind == "f" else extreme(dtype, False)
 
 
 def _sorted(low: L, t: T, extent: T) -> Operand | None:

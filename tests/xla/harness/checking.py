@@ -9,7 +9,8 @@ import numpy as np
 
 import hovis
 import hovis_xla
-from hovis_xla.runtime.executable import BAILED, Executable
+from hovis_xla.abi.call_entry import BAILED
+from hovis_xla.runtime.executable import Executable
 
 #: Tolerance for floats by their size in bytes, relative to the largest element of an array.
 TOLERANCE = {2: 2e-2, 4: 2e-5, 8: 1e-12}

@@ -9,7 +9,8 @@ from hovis.ir import verify
 from hovis.ir.model import Block, Branch, Edge, Function, Jump, Op, Param, Return
 from hovis.lattice import Const, Type
 from hovis.passes.rewriting import drop_unreached
-from hovis_xla.runtime.executable import BAILED, Executable
+from hovis_xla.abi.call_entry import BAILED
+from hovis_xla.runtime.executable import Executable
 
 pytestmark = pytest.mark.xla
 
