@@ -1,4 +1,5 @@
 """Configuration of all tests: the options `--quick` and `--bless`, the profiles of hypothesis, and the tests that run on only one Python version."""
+import gc
 import os
 import sys
 import zlib
@@ -16,7 +17,7 @@ os.environ.setdefault("HOVIS_DEBUG", "1")       # an internal error of hovis is 
 # The profile `ci` uses the same examples on every run and reports a failure without shrinking it. Shrinking may take minutes; the
 # profile `fuzz` does it (HYPOTHESIS_PROFILE=fuzz pytest ... on the test that failed).
 hypothesis.settings.register_profile(
-    "ci", derandomize=True, database=None, deadline=None, max_examples=int(os.environ.get("HOVIS_EXAMPLES", "40")), print_blob=False,
+    "ci", derandomize=True, database=None, deadline=None, max_examples=int(os.environ.get("HOVIS_EXAMPLES", "25")), print_blob=False,
     suppress_health_check=list(hypothesis.HealthCheck), phases=(hypothesis.Phase.explicit, hypothesis.Phase.generate),
 )
 hypothesis.settings.register_profile(
@@ -77,6 +78,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=away)
     gone = set(away)
     items[:] = [item for item in items if item not in gone]
+
+
+def pytest_collection_finish() -> None:
+    """Exempt the collected tests, and what they import, from garbage collection: it would look at all of them each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@
     python benchmarks/libraries/run.py [-k PATTERN] [--way specialize|jit|xla] [--json FILE]
 
 Each case (cases.py) has a process of its own, so that none warms another. It is right if results and their types, exceptions and
-their messages, output, and arguments afterwards are those of the plain function, for each input, in the first call and in later ones.
+their messages, output, and arguments afterwards are those of the plain function, for each input, in the first call and in later ones,
+also after thousands of calls.
 ``first``: CPU seconds from the specialization to the results for all inputs. ``ops``, ``opaque``: operations that are left, and how many
 of them are opaque calls. ``x plain``: how many times faster it is than the plain function, on the first input (both in turn, the least
 of nine rounds each). A library that is not installed is left out.
@@ -117,10 +118,11 @@ def measure(name, way):
     found += [[outcome(made, args) for args in inputs] for _ in range(2)]
     ops, opaque = left(traces())
     row = {"state": "right", "first": first, "ops": ops, "opaque": opaque}
+    before, after = durations([plain, made], inputs[0])
+    found += [[outcome(made, args) for args in inputs] for _ in range(2)]  # by now, residuals have been compared and made again
     wrong = [(args, one, want) for call in found for args, want, one in zip(inputs, wanted, call, strict=True) if one != want]
     if wrong:
         row |= {"state": "wrong", "why": "of {!r}: {!r}, not {!r}".format(*wrong[0])}
-    before, after = durations([plain, made], inputs[0])
     return row | {"plain_us": before * 1e6, "us": after * 1e6, "ratio": before / after}
 
 

@@ -13,11 +13,12 @@ from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Final
 
 from hovis.backend.line_table import one_position
+from hovis.bytecode.resumption.continuation import MODELS
 from hovis.ir.model import Location
 from hovis.ir.operations import PACKAGE, PACKAGES
 
-#: File names of the code that helpers in hovis.ir.operations compile temporarily.
-_SCRATCH: Final = frozenset({"<string>", "<match>"})
+#: File names of the code that helpers in hovis.ir.operations compile temporarily, and of continued models.
+_SCRATCH: Final = frozenset({"<hovis>", MODELS})
 
 #: Marker in the constants of the code of every inserted frame.
 _PUT_BACK: Final = "hovis: an inlined call"
@@ -219,10 +220,7 @@ def hide() -> None:
     """Remove the leading entries of hovis itself from the traceback of the exception that is being handled; a bare ``raise`` adds none."""
     exception = sys.exception()
     assert exception is not None
-    trace = exception.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(PACKAGES):
-        trace = trace.tb_next
-    exception.__traceback__ = trace
+    exception.__traceback__ = _without_helpers(exception.__traceback__)
 
 
 def _without_helpers(trace: TracebackType | None) -> TracebackType | None:

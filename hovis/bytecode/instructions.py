@@ -157,6 +157,9 @@ _FIXED = _fixed()
 #: The ops that never continue with the next instruction.
 TERMINAL = frozenset({"Jump", "Return", "Raise", "Reraise"})
 
+#: The ops that raise, and that with which an exception handler begins.
+RAISING = frozenset({"Raise", "Reraise", "PushExc"})
+
 #: The ops whose ``arg`` has a jump target.
 JUMPS = frozenset({"Jump", "Branch", "ForIter", "Send"})
 

@@ -20,6 +20,7 @@ from hovis.engine.handlers import HANDLERS
 from hovis.engine.machine.materialize import Leak
 from hovis.engine.merge import generalization
 from hovis.engine.objects.class_attributes import Thawed
+from hovis.engine.speculation import side_exits
 from hovis.engine.speculation.assumptions import Assumptions
 from hovis.engine.state import budget, class_templates
 from hovis.engine.state.frames_and_heap import Frame, State
@@ -112,6 +113,11 @@ class Result:
         reads = self.engine.keys.start.reads
         return tuple(guard for at, guard in self.engine.environment.guards.items() if at in reads)
 
+    @property
+    def assumed(self) -> tuple[Guard, ...]:
+        """What the traced function relies on in an environment that is taken as frozen."""
+        return tuple(self.engine.environment.assumed.values())
+
 
 class PythonEngine(Engine):
     """The engine with CPython's instructions."""
@@ -120,6 +126,8 @@ class PythonEngine(Engine):
         return calls.call(self, callee, args, kwargs, mode)
 
     def residual(self, aid: int) -> Operand:
+        if self.leaving and self.state.heap[aid].extra[0] != "finished":
+            return side_exits.real_generator(self, aid)
         return residual_generators.build(self, aid)
 
     def get_iter(self, value: V, mode: str = "value") -> int | None:

@@ -57,8 +57,7 @@ class Engine(Machine):
         self.work: list[Entry] = []
         self.again: list[tuple[int, Entry]] = []
         self.restarts = 0
-        #: of the current chain: the number of instructions executed so far, and the loops that it unrolls
-        self.steps = 0
+        #: the loops that the current chain unrolls
         self.rounds = Rounds(tables.unrolling, tables.collecting)
         self.initial: Callable[[], Entry]
 
@@ -102,6 +101,7 @@ class Engine(Machine):
         self.keys.clear()
         self.work, self.again = [], []
         self.environment.read_static = set()
+        self.environment.assumed.clear()
         self.environment.static_objects, self.environment.static_parts = {}, {}
         self.watched, self.trusted, self.went_past = {}, set(), {}
         self.keys.start = self.initial()
@@ -112,11 +112,15 @@ class Engine(Machine):
         self.tables.real_classes.setdefault(template.body, "hovis could not trace all of its uses")
 
     def edge(self, edge: Edge, state: State) -> None:
-        if self.assumptions is not None and state.world < 2:
+        if self.assumptions is not None:
             frame = state.frames[-1]
-            if self.assumptions.is_cold(frame.code, frame.pc) and side_exits.can_leave(self, state):
-                state.world = 2
+            if (state.world == 2 or self.assumptions.is_cold(state.frames, frame.pc)) and side_exits.leave_on(self, edge, state):
+                return
         self.merger.edge(edge, state)
+
+    def assume_unreached(self, state: State) -> None:
+        if side_exits.can_leave(self, state):
+            state.world = 2
 
     def arrive(self, site: Any, state: State, function: Function) -> Entry:
         return self.merger.arrive(site, state, function)
@@ -221,7 +225,7 @@ class Engine(Machine):
             handler, arg, popped = program[pc]
             if watched is not None and pc in watched:
                 self._beware(frame, watched[pc])
-            taken = lifetimes.taken(frame, popped) if popped and self.endings else None
+            taken = lifetimes.taken(frame, popped) if popped and self.state.endings else None
             try:
                 if popped and (self.doubted or self.untested or self.assumptions is not None):
                     self._test_operands(frame, popped)
@@ -401,7 +405,7 @@ class Engine(Machine):
         """Emit a call of the residual function that begins with frame. Return its result, or None if it is not yet known to return."""
         site = (self.tables.contexts["function", frame.code], -1, self.state.beliefs())
         told = tuple(aid for aid in self.state.classes if aid in heap)
-        state = State([frame], heap, world=self.state.world, classes=told, untold=self.state.untold)
+        state = State([frame], heap, world=self.state.world, classes=told, untold=self.state.untold, endings=True)
         frame.ctx = -1
         if self._fits_start(state):
             entry = self.keys.start

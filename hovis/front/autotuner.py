@@ -21,6 +21,8 @@ from hovis.base.once import lock
 #: has used may spin for a while and slow down the next way.
 ROUNDS: Final = 5
 ROW: Final = 4
+#: Calls that take more than this many seconds take turns one by one, and the first of them is warming enough.
+LONG: Final = 0.02
 CLOSE: Final = 2.0
 #: ... but no more than ROUNDS if the calls of one way have taken this many seconds in total.
 ENOUGH: Final = 0.25
@@ -120,7 +122,8 @@ class Contest:
             if not self._is_due(values):
                 return self.winner
             self.reopen()
-        way = min(self.ways, key=lambda way: (self._tries[way] + self._row - 1) // self._row)
+        row = 1 if self._takes_long() else self._row
+        way = min(self.ways, key=lambda way: (self._tries[way] + row - 1) // row)
         if way != self.first and self._larger(values):
             way = self.first  # it may be far more work
         self._tries[way] += 1
@@ -128,6 +131,10 @@ class Contest:
             if type(value) is int and abs(value) <= GREATEST:
                 self.largest[k] = max(self.largest.get(k, SMALL), LARGER * abs(value))
         return way
+
+    def _takes_long(self) -> bool:
+        """Do calls take so long that what they leave in the processor's caches does not matter?"""
+        return any(times and min(times) > LONG for times in self.seconds.values())
 
     def _is_due(self, values: Sequence[object]) -> bool:
         """Is the contest to be held again, for a call with these values?"""
@@ -154,6 +161,8 @@ class Contest:
             elif self._tries[self.first] > 0 and self._disturbed == _disturbed():
                 self.seconds[way].append(seconds)
                 self._decide()
+            elif seconds > LONG:
+                self._tries[self.first] = max(self._tries[self.first], 0)  # one such call is warming enough
 
     def reopen(self) -> None:
         """Start the contest again, as the calls or the load of the machine have changed."""

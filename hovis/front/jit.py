@@ -21,6 +21,8 @@ from hovis.base.function_wrapper import Wrapper, take_names
 from hovis.base.once import COMPILER, in_turn
 from hovis.bytecode.resumption.continuation import Exit
 from hovis.engine.environment.guards import Guard, failing
+from hovis.engine.learned import Learned
+from hovis.engine.speculation.type_feedback import Feedback, observe
 from hovis.engine.state.budget import WHY
 from hovis.engine.state.specialization_tables import Promote
 from hovis.engine.state.type_lookup import ENTERED_THROUGH
@@ -29,11 +31,12 @@ from hovis.front import traces, tracing
 from hovis.front.autotuner import LONGER, STAYS, Contest
 from hovis.front.callables import python_function
 from hovis.front.jit_cache import nested_jit
-from hovis.front.jit_cache.cache_keys import DYNAMIC, KNOWN, WIDE, Key, Path, by_types, constant, key_of, part_at, spec_of, variable
+from hovis.front.jit_cache.cache_keys import DYNAMIC, KNOWN, PLAIN, WIDE, Key, Path, by_types, constant, data_paths, key_of, part_at, spec_of, variable
 from hovis.front.jit_cache.call_places import Places, names_of, signature_of
+from hovis.front.jit_cache.plans import BRIEF, BY_CLASS, OBSERVED, SHORTER, WORTH, Plans, contest_between, with_refuted
 from hovis.front.jit_cache.recursion import may_recur
 from hovis.front.jit_cache.trace_time import TraceTime
-from hovis.front.jit_cache.variants import Variant
+from hovis.front.jit_cache.variants import Variant, exits_of, is_opaque
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import Const
 
@@ -48,26 +51,18 @@ FUEL: Final = 60_000
 VALUES: Final = 8
 #: The same once tracing the function has exceeded its time limit: then known values do not help enough.
 FEW_VALUES: Final = 2
-#: Maximal number of places where residuals were left too often, before they must not be left any more.
-REFUTATIONS: Final = 16
 #: Number of changes of one read of the environment, before it is read at run time.
 PATIENCE: Final = 4
 
 #: Do residuals compete with the function itself?  (Tests switch this off to see residuals.)
 CONTESTED = True
-#: A residual has to be faster than the function itself by this factor (5 %).
-WORTH: Final = 1.05
 #: A residual that is faster by this factor need not win again.
 CLEARLY: Final = 1.5
-#: Number of first calls of a residual that are not timed: CPython specializes code during them (Python/specialize.c).
-WARMING: Final = 8
 #: Limit, in seconds, of the first trace of a function: what takes longer is traced when the function has been called often enough for CPython's own
 #: profile of it (PEP 659) to show what it executes. ENOUGH_CALLS, ENOUGH: this is after so many calls, or more if these take less than so many seconds.
 BRIEFLY: Final = 0.1
 ENOUGH_CALLS: Final = 16
 ENOUGH: Final = 0.1
-#: Number of calls in a row that go the same way while residual and function are compared: the first ones of a row fill the processor's caches.
-ROW: Final = 16
 #: If no residual has won, STAYS calls go to the function before the next lookup; this number grows by the factor LONGER each time, up to this limit.
 LONGEST: Final = 1 << 20
 
@@ -110,8 +105,8 @@ class Jitted(Wrapper):
     pays_for_traces = True
 
     __slots__ = (
-        "__dict__", "__weakref__", "_again", "_by_itself", "_by_types", "_failed", "_function", "_hopeless", "_in_contest", "_longer", "_made", "_noted",
-        "_options", "_policy", "_seen", "_signature", "_static", "_trace_time", "_variants",
+        "__dict__", "__weakref__", "_by_itself", "_by_types", "_failed", "_function", "_hopeless", "_in_contest", "_longer", "_made", "_noted",
+        "_options", "_plans", "_policy", "_seen", "_signature", "_static", "_trace_time", "_unobserved", "_variants",
     )  # fmt: skip
 
     def __init__(self, fn: Any, static: tuple[str, ...], options: tracing.Options) -> None:
@@ -140,8 +135,9 @@ class Jitted(Wrapper):
         #: number of calls that go to the function itself before the next lookup; and the number for the next time
         self._by_itself = 0
         self._longer = STAYS
-        #: is each kind of calls to be traced once more, with the profile of the calls that went to the function?
-        self._again = options.refuted is not None and options.seconds is None and not options.strict
+        #: number of calls that are observed before the next trace, unless it is the first one
+        self._unobserved = OBSERVED
+        self._plans = Plans(options.refuted is not None and options.seconds is None and not options.strict)
         #: the thread in which a call is being timed
         self._in_contest = 0
         #: guards that have failed, with the number of failures, by their keys
@@ -172,7 +168,11 @@ class Jitted(Wrapper):
             variant = None if kwargs else self._by_types.get(tuple(map(type, args)))
             if variant is None:
                 variant = self._variants.get(self._key(args, kwargs))
+            elif variant.plain and variant.contest is None and variant.holds():
+                return variant.call(*args)
             if variant is None or not variant.holds():
+                if self._unobserved > 0 and self._plans.current != BRIEF:
+                    return self._observed(args, kwargs)
                 variant = self._compile(args, kwargs)
             if variant is None:
                 return self._function(*args, **kwargs)
@@ -181,10 +181,21 @@ class Jitted(Wrapper):
             hide()
             raise
 
+    def _observed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the function itself, and record what the next trace may assume."""
+        self._unobserved -= 1
+        if self._options.feedback is None:
+            self._options.feedback = Feedback()
+        return observe(self._options.feedback, self._function, args, kwargs)
+
+    def _observe_anew(self) -> None:
+        """Forget what was seen: before a later trace, calls are observed again."""
+        self._options.feedback, self._unobserved = None, OBSERVED
+
     def _contested(self, variant: Variant, contest: Contest, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Do a call that may go to the function itself: to find out which is quicker, or because that is known."""
         if contest.winner is not None:
-            return self._timed(args, kwargs) if self._leave_alone() else self._function(*args, **kwargs)
+            return self._timed(args, kwargs) if self._leave_alone(args, kwargs) else self._function(*args, **kwargs)
         here = threading.get_ident()
         if self._in_contest == here:
             # a recursive call: calling the function from here takes two Python frames for each call, which would halve the recursion depth
@@ -196,12 +207,14 @@ class Jitted(Wrapper):
             if way == "plain":
                 return self._function(*args, **kwargs)
             found = None if kwargs else self._by_types.get(tuple(map(type, args)))
-            (found or self._variants.get(self._key(args, kwargs), variant)).holds()  # so that it takes as long as the lookup and the guards of an ordinary call
+            found = found or self._variants.get(self._key(args, kwargs), variant)  # so that it takes as long as an ordinary call
+            variant.lookup = min(variant.lookup, time.perf_counter() - start)
+            found.holds()
             return variant.run(args, kwargs)
         finally:
             contest.note(way, time.perf_counter() - start)
             self._in_contest = 0
-            self._settle(variant, contest)
+            self._settle(variant, contest, args, kwargs)
 
     def _timed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function itself, and choose after how many calls it is traced again."""
@@ -211,19 +224,52 @@ class Jitted(Wrapper):
         finally:
             self._by_itself = max(ENOUGH_CALLS, min(STAYS, int(ENOUGH / max(time.perf_counter() - start, 1e-9))))
 
-    def _settle(self, variant: Variant, contest: Contest) -> None:
-        """Let all calls go the way that has won the contest, if one has."""
-        if contest.winner == "residual":
-            plain, mine = contest.typical("plain") or 0.0, contest.typical("residual") or 0.0
-            if variant.has_won or plain > CLEARLY * mine:
+    def _settle(self, variant: Variant, contest: Contest, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Let all calls go the way that has won the contest, if one has; or try another plan."""
+        if contest.winner is None:
+            return
+        if contest.winner == "plain":
+            variant.told = f"The function itself is called, which is quicker: {contest}."
+            self._leave_alone(args, kwargs)
+        elif variant.has_won or variant.gain() > CLEARLY:
+            if self._tries_another(variant.gain(), variant.cost_of_lookup(), is_opaque(variant.trace), args, kwargs):
+                self._by_itself = ENOUGH_CALLS
+            else:
                 variant.contest = None
                 self._paid()
-            else:  # other processes may have slowed down the function's calls: a narrow victory has to be repeated
-                variant.has_won = True
-                contest.reopen()
-        elif contest.winner == "plain":
-            variant.told = f"The function itself is called, which is quicker: {contest}."
-            self._leave_alone()
+        else:  # other processes may have slowed down the function's calls: a narrow victory has to be repeated
+            variant.has_won = True
+            contest.reopen()
+
+    def _tries_another(self, gain: float, lookup: float, better: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Put another plan in force, if one is to be tried, or if one that was tried has gained more (see ``Plans.next``)."""
+        plans = self._plans
+        if plans.settled:
+            return False
+        with COMPILER:
+            return self._changes_plan(plans, (gain, lookup), better, data_paths(args, kwargs, self._policy))
+
+    def _changes_plan(self, plans: Plans, measured: tuple[float, float], better: bool, paths: list[Path]) -> bool:
+        """As _tries_another. measured: gain, and cost of the lookup; paths: of the arguments that a plan by class treats in another way."""
+        before = plans.current
+        if plans.next(*measured, (self._policy, self._variants), bool(paths), better):
+            self._policy = {path: how for path, how in self._policy.items() if how is not PLAIN}
+            if plans.current == BY_CLASS:
+                self._policy |= dict.fromkeys(paths, PLAIN)
+            self._variants, self._by_types = {}, {}
+            self._options.learned = Learned()  # what was not worth entering may be so with the profile
+            return True
+        has_gained = plans.settle() > WORTH
+        self._observe_anew()
+        if plans.current == before:
+            return False
+        self._policy, self._variants = plans.residuals()
+        self._by_types = by_types(self._variants, self._policy)
+        for variant in self._variants.values():
+            if has_gained and variant.contest is not None and variant.contest.winner == "residual":
+                variant.contest = None
+        self._paid()
+        return True
 
     def _paid(self) -> None:
         """Record that a residual is worth its tracing time. Variants that ran out of time are dropped, so that a call traces them again."""
@@ -233,23 +279,21 @@ class Jitted(Wrapper):
                 self._variants = {key: variant for key, variant in self._variants.items() if not variant.trace.late}
                 self._by_types = by_types(self._variants, self._policy)
 
-    def _leave_alone(self) -> bool:
-        """If no residual has won and one has lost, send calls to the function for a while without looking at them; then hold the contests again, or
-        trace again: return whether that is so.
+    def _leave_alone(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """If no residual has won and one has lost, try another plan: return whether there is one. Else send calls to the function for a while without
+        looking at them; then hold the contests again.
         """
-        contests = [variant.contest for variant in self._variants.values()]
-        if None in contests:
+        variants = list(self._variants.values())
+        contests = [variant.contest for variant in variants]
+        if None in contests or not contests:
             return False
-        if self._again and any(variant.trace.late or variant.is_opaque() for variant in self._variants.values()):
-            self._again = False
-            for variant in self._variants.values():
-                variant.holds = _outdated
+        gain, lookup = max(variant.gain() for variant in variants), max(variant.cost_of_lookup() for variant in variants)
+        if self._tries_another(gain, lookup, any(variant.trace.late or is_opaque(variant.trace) for variant in variants), args, kwargs):
             return True
-        if contests:
-            for contest in contests:
-                if contest.winner == "plain":
-                    contest.reopen()
-            self._by_itself, self._longer = self._longer, min(LONGEST, LONGER * self._longer)
+        for contest in contests:
+            if contest.winner == "plain":
+                contest.reopen()
+        self._by_itself, self._longer = self._longer, min(LONGEST, LONGER * self._longer)
         return False
 
     def _contest(self, ways: list[str]) -> Contest | None:
@@ -258,7 +302,7 @@ class Jitted(Wrapper):
         """
         if not (CONTESTED and self.has_plain) or self._options.strict or may_recur(self._function):
             return None
-        return Contest(ways, grows=False, margin=WORTH, warming=WARMING, row=ROW)
+        return contest_between(ways)
 
     def _key(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Key:
         return key_of(args, kwargs, self._policy)
@@ -279,6 +323,8 @@ class Jitted(Wrapper):
             self._widen(args, kwargs)
             made = self._in_time(args, kwargs)
             self._made += 1
+            if self._plans.settled:
+                self._observe_anew()
             self._hopeless |= made.trace.fallback or any(WHY in remark.what for remark in made.trace.reasons)
             table = {k: v for k, v in self._variants.items() if k != made.key}
             while len(table) >= VARIANTS:
@@ -303,7 +349,7 @@ class Jitted(Wrapper):
         """Make a variant within the time that is available for it."""
         start, limit = deadline.clock(), self._options.limit(1)
         brief = self._is_profiled_later()
-        left = min(self._trace_time.left(limit), BRIEFLY) if brief else self._trace_time.left(limit)
+        left = min(self._trace_time.left(limit), BRIEFLY if brief else limit if self._plans.current == BRIEF else SHORTER * limit)
         with deadline.within(left, self._trace_time.why(limit)), traces.at_work(self._function, self._options):
             made = self._variant(args, kwargs)
         if brief and made.trace.late:
@@ -314,21 +360,20 @@ class Jitted(Wrapper):
 
     def _is_profiled_later(self) -> bool:
         """Is the function traced again, when there is a profile of it?"""
-        return self._again and CONTESTED and self.has_plain and not may_recur(self._function)
+        return self._plans.is_first() and CONTESTED and self.has_plain and not may_recur(self._function)
 
     def _variant(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
         traced = self.trace(*args, **kwargs)
         made = Variant(traced, self._function, self._key(args, kwargs), len(args), tuple(kwargs))
-        for left in made.exits():
+        for left in exits_of(traced):
             left.often = functools.partial(self._refute, made)
         made.contest = self._contest(["plain"] if traced.fallback else ["residual", "plain"])
         return made
 
     def _refute(self, variant: Variant, left: Exit) -> None:
         """Do not assume again what did not hold where a residual was left; the next call makes another one."""
-        refuted = self._options.refuted
-        if refuted is not None:
-            self._options.refuted = refuted | {left.site} if len(refuted) < REFUTATIONS else None
+        self._options.refuted = with_refuted(self._options.refuted, left)
+        self._options.learned = Learned()
         variant.holds = _outdated
 
     def _changed(self, variant: Variant) -> None:
@@ -395,7 +440,7 @@ class Jitted(Wrapper):
             try:
                 return tracing.trace_call(self._function, tuple(given), extra, chosen)
             finally:
-                chosen.examples = None  # the Trace keeps its options
+                chosen.examples = chosen.feedback = None  # the Trace keeps its options
         except SpecError:
             return self._left_alone()
 
@@ -434,12 +479,17 @@ class Jitted(Wrapper):
     @property
     def traces(self) -> list[tracing.Trace]:
         """The Traces of the residuals that are kept, for ``hovis.explain``."""
-        return [variant.trace for variant in self._variants.values()]
+        return [variant.trace for variant in self._present()]
+
+    def _present(self) -> list[Variant]:
+        """Return the residuals that are kept; where they are about to be made again, those before."""
+        variants = self._variants or (self._plans.residuals() or ({}, {}))[1]
+        return list(variants.values())
 
     @property
     def notes(self) -> list[str]:
         """Further notes on the residuals that are kept, for ``hovis.explain``."""
-        return [variant.told for variant in self._variants.values() if variant.told]
+        return [variant.told for variant in self._present() if variant.told]
 
     def cache_info(self) -> dict[str, int]:
         """Return how many residuals are kept, and how many were made."""

@@ -60,6 +60,8 @@ class Trace:
         self.reasons: list[Remark] = []
         self.stats: dict[str, Any] = {}
         self.guards: tuple[Any, ...] = ()
+        #: what is relied on without a guard, since the environment is taken as frozen
+        self.assumed: tuple[Any, ...] = ()
         self.static: tuple[object, ...] = ()
         #: what tracing has learned, for later traces of the function as long as this one exists
         self.kept: object = None

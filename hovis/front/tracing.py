@@ -22,6 +22,7 @@ from hovis.engine import learned as learning
 from hovis.engine import trace as engine
 from hovis.engine.speculation.assumptions import Assumptions
 from hovis.engine.speculation.examples import Examples
+from hovis.engine.speculation.type_feedback import Feedback
 from hovis.engine.state.budget import OutOfFuel
 from hovis.engine.state.specialization_tables import GiveUp
 from hovis.engine.trace import Leaf, Part
@@ -29,6 +30,7 @@ from hovis.errors import SpecError, TraceError, said
 from hovis.front import plugins
 from hovis.front.callables import behind, name_of, python_function
 from hovis.front.item_types import lasts, told_of
+from hovis.front.jit_cache.adaptive import adaptive
 from hovis.front.kernels.kernel_calls import expanded
 from hovis.front.loading import load
 from hovis.front.traces import Trace, at_work, one_call
@@ -95,9 +97,11 @@ class Options:
         self.annotations = annotations
         self.seconds = None if seconds is None else min(seconds, MOST_SECONDS)
         #: the arguments of the call for which a trace is made; and the places where residuals were left too often, None if they must not be left
-        #: for the original code (used by jit)
+        #: for the original code (used by jit, and by what adapts a residual)
         self.examples: tuple[tuple[Any, ...], dict[str, Any]] | None = None
         self.refuted: frozenset[tuple[types.CodeType, int]] | None = None
+        #: what was seen in calls of the function (used by what gives examples)
+        self.feedback: Feedback | None = None
         #: keys of guards that have failed too often: their values are read at run time (used by jit)
         self.volatile: frozenset[Any] = frozenset()
         #: what traces for other arguments have learned (used by jit)
@@ -113,12 +117,12 @@ class Options:
             return None
         args, kwargs = self.examples
         found = Examples()
-        for unknown, (place, name) in zip(signature.unknown, signature.names()):
+        for unknown, (place, _) in zip(signature.unknown, signature.names()):
             if type(place) is int and place < len(args):
                 found.put_part(unknown.part, args[place])
-            elif name in kwargs:
-                found.put_part(unknown.part, kwargs[name])
-        return Assumptions(found, self.refuted)
+            elif unknown.name in kwargs:
+                found.put_part(unknown.part, kwargs[unknown.name])
+        return Assumptions(found, self.refuted, self.feedback)
 
     def but(self, **changed: Any) -> "Options":
         """Return a copy with some options changed: another library, for example."""
@@ -140,7 +144,7 @@ class Options:
     def specialize(self, fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Callable[..., Any]:
         """As :func:`hovis.specialize`, with these options."""
         with at_work(fn, self):
-            return _specialize(_trace(fn, specs, named, self))
+            return _specialize(_trace(fn, specs, named, self), specs, named)
 
     def return_type(self, fn: Callable[..., Any], /, *specs: Any, **named: Any) -> AbstractValue:
         """As :func:`hovis.return_type`, with these options."""
@@ -214,7 +218,8 @@ def specialize(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Callable
     fn             a callable; SpecError for anything else
     specs, named   what is known of the arguments, as for :func:`trace`: a spec, a type, a hint, or a known value
 
-    The residual has ``.trace``, ``.source()`` and ``__wrapped__``.  A call with arguments that do not fit runs fn.  Raises SpecError for
+    The residual has ``.trace``, ``.source()`` and ``__wrapped__``.  A call with arguments that do not fit runs fn.  If opaque calls are left, the
+    residual is made again for the arguments of real calls (docs/semantics.md, "Assumptions and side exits").  Raises SpecError for
     more specs than parameters and for unknown names; TraceError under ``options(strict=True)``.  A call raises what fn raises.
     Source: Futamura, Partial Evaluation of Computation Process (1971).
 
@@ -228,7 +233,7 @@ def specialize(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> Callable
     """
     chosen = _chosen(fn, named)
     with at_work(fn, chosen):
-        return _specialize(_trace(fn, specs, named, chosen))
+        return _specialize(_trace(fn, specs, named, chosen), specs, named)
 
 
 def return_type(fn: Callable[..., Any], /, *specs: Any, **named: Any) -> AbstractValue:
@@ -266,9 +271,9 @@ def evaluate(trace: "Trace | Function", *unknown: Any) -> Any:
     return interpreter.evaluate(trace.function, *values)
 
 
-def _specialize(traced: Trace) -> Callable[..., Any]:
-    compiled: Any = traced.compile()
-    compiled.trace = traced
+def _specialize(traced: Trace, specs: tuple[Any, ...], named: dict[str, Any]) -> Callable[..., Any]:
+    compiled: Any = adaptive(traced.compile(), traced, lambda chosen: _trace(traced.fn, specs, named, chosen))
+    compiled.trace, traced.assumed = traced, ()  # it would keep what it refers to
     compiled.source = traced.source
     compiled.__signature__ = inspect.signature(compiled)
     compiled.__wrapped__ = traced.fn
@@ -358,7 +363,7 @@ def _followed(fn: Any, function: types.FunctionType, signature: Signature, chose
     functions = callees(cleaned)
     traced = Trace(fn, signature, functions, chosen)
     traced.reasons = [Remark(what, "", hint, where) for what, where, hint in result.reasons]
-    traced.guards = result.guards
+    traced.guards, traced.assumed = result.guards, result.assumed
     traced.kept = result.kept
     traced.stats = {**result.stats, "ops": sum(1 for f in functions for _ in f.ops())}
     traced.static = tuple(held for held in result.engine.environment.static_objects.values() if not isinstance(held, _NEVER_PASSED))

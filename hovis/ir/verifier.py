@@ -198,14 +198,18 @@ class _Check:
 
     def _is_tested(self, value: Operand, block: Block) -> bool:
         """Is there a test of value that every path to the end of block passes, so that more may be known of it than its type?"""
-        at = self.dom.number[block]
-        while True:
-            terminator = self.dom.order[at].terminator
-            if isinstance(terminator, Branch) and _depends(terminator.cond, value):
-                return True
-            if not at:
+        home = self.home[value][0] if isinstance(value, VALUES) and value in self.home else None
+        todo, seen = [block], {block}
+        while todo:
+            at = todo.pop()
+            if isinstance(at.terminator, Branch) and _depends(at.terminator.cond, value):
+                continue
+            sources = [source for source, _ in self.incoming[at]]
+            if not sources or at is home:
                 return False
-            at = self.dom.parent[at]
+            todo += [source for source in sources if source not in seen]
+            seen.update(sources)
+        return True
 
     # --------------------------------------------------------------------------------------------- values
 

@@ -32,6 +32,11 @@ def word(address: int) -> int:
     return ctypes.c_size_t.from_address(address).value
 
 
+def object_at(address: int) -> object:
+    """Return the object whose memory begins at an address; it has to be alive."""
+    return ctypes.cast(address, ctypes.py_object).value
+
+
 def _word(cls: type, at: int) -> int:
     return word(id(cls) + at)
 

@@ -177,6 +177,12 @@ def in_class(cls: type, name: str) -> Any:
     return ABSENT
 
 
+def dictionary_of(cls: type) -> dict[str, Any]:
+    """Return the dictionary behind the mapping proxy of a class (to read, never to write)."""
+    held: Any = next(iter(gc.get_referents(vars(cls))), None)
+    return held if type(held) is dict else vars(cls)  # type: ignore[return-value]
+
+
 def has_slots(cls: type) -> bool:
     """Whether instances of cls have slots."""
     return any(True for _ in _slots(cls))

@@ -11,6 +11,7 @@ after the pointers to it have been found unchanged.
 
 import gc
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from types import CellType, FunctionType
 from typing import Any, Final, Protocol
@@ -79,10 +80,36 @@ def _find_values() -> tuple[int, int] | None:
 
 def _values_of(instance: object) -> int | None:
     """Return the address of the attribute values of an instance; None if it has a dictionary."""
-    assert _INLINE is not None
+    if _INLINE is None:
+        return None
     at, mark = _INLINE
     found = word(id(instance) + at)
     return found + mark if found and found & 1 == mark else None
+
+
+def _names(values: int) -> range | None:
+    """Return the addresses of the words in front of attribute values that tell which attributes there are, in order of insertion: the last byte is
+    their size in bytes (``_PyDictValues_AddToInsertionOrder`` in Objects/dictobject.c of 3.11 and 3.12).
+    """
+    size = word(values - WORD) >> 8 * (WORD - 1)
+    return range(values - size, values, WORD) if size and size % WORD == 0 and sys.byteorder == "little" else None
+
+
+def _has_names() -> bool:
+    """Do the words of ``_names`` change whenever other attributes are there?"""
+    sample = _Sample()
+    seen = []
+    changes: tuple[Callable[[], object], ...] = (
+        lambda: None, lambda: setattr(sample, "third", 1), lambda: delattr(sample, "second"), lambda: setattr(sample, "fourth", 1)
+    )  # fmt: skip
+    for change in changes:
+        change()
+        values = _values_of(sample)
+        places = None if values is None else _names(values)
+        if places is None:
+            return False
+        seen.append([word(at) for at in places])
+    return all(one != other for k, one in enumerate(seen) for other in seen[:k])
 
 
 def _has_items() -> bool:
@@ -101,6 +128,7 @@ _VERSION: Final = _version() if IS_CPYTHON else None
 _CELL: Final = _find(CellType(_Sample), _Sample) if IS_CPYTHON else None
 _LIST: Final = IS_CPYTHON and _has_items()
 _INLINE: Final = _find_values() if IS_CPYTHON and inline_attributes.PUT_OFF else None
+_NAMED: Final = _has_names()
 
 
 class Words:
@@ -116,7 +144,7 @@ class Words:
 
     def add_dictionary(self, held: object) -> bool:
         """The contents of a dictionary."""
-        return type(held) is dict and self._add(held, _VERSION)
+        return type(held) in (dict, defaultdict) and self._add(held, _VERSION)
 
     def add_class(self, instance: object) -> bool:
         """The class of an instance."""
@@ -138,19 +166,45 @@ class Words:
         """The contents of a cell."""
         return self._add(cell, _CELL)
 
-    def add_items(self, held: object, length: int) -> bool:
-        """The items of a list, which has this length."""
+    def add_items(self, held: object, indexes: Iterable[int]) -> bool:
+        """These items of a list."""
         if type(held) is not list or not _LIST:
             return False
         pointer = id(held) + 3 * WORD
         self.first |= {id(held) + 2 * WORD: None, pointer: None}
-        self.second |= dict.fromkeys(range(word(pointer), word(pointer) + length * WORD, WORD))
+        self.second |= dict.fromkeys([word(pointer) + index * WORD for index in indexes])
         return True
 
-    def add_attribute(self, instance: object, value: object) -> bool:
-        """The attributes of an instance, at least that with this value."""
-        if inline_attributes.is_inline(instance):
-            return self._add_inline(instance, value)
+    def add_attribute(self, instance: object, name: str, value: object) -> bool:
+        """An attribute of an instance, which has this value."""
+        own = inline_attributes.is_own(instance, name, value)
+        if not own and not (self.add_names(instance) and all(self.add_dictionary(inline_attributes.dictionary_of(base)) for base in type(instance).__mro__)):
+            return False
+        if not inline_attributes.is_inline(instance):
+            return self._add_dictionary_of(instance)
+        # the referents are the attribute values in order, then the class
+        values, parts = _values_of(instance), gc.get_referents(instance)[:-1]
+        if values is None or [word(values + k * WORD) for k in range(len(parts))] != list(map(id, parts)):
+            return False  # an attribute was deleted, or there are slots
+        places = [values + k * WORD for k, part in enumerate(parts) if part is value]
+        return self._add_inline(instance, places) if own or places else True
+
+    def add_names(self, instance: object) -> bool:
+        """Which attributes an instance has."""
+        if not inline_attributes.is_inline(instance):
+            return self._add_dictionary_of(instance)
+        values = _values_of(instance)
+        return self._add_inline(instance, _names(values) if values is not None and _NAMED else None)
+
+    def _add_inline(self, instance: object, places: Iterable[int] | None) -> bool:
+        """Add words of the attributes of an instance without a dictionary."""
+        if _INLINE is None or not places or inline_attributes.has_slots(type(instance)):
+            return False
+        self.first[id(instance) + _INLINE[0]] = None
+        self.second |= dict.fromkeys(places)
+        return True
+
+    def _add_dictionary_of(self, instance: object) -> bool:
         at = type(instance).__dictoffset__
         held = next((one for one in gc.get_referents(instance) if type(one) is dict), None)
         place = id(instance) + (at if at > 0 else _DICTIONARY)
@@ -158,19 +212,6 @@ class Words:
             return False
         self.first[place] = None
         self.second[id(held) + _VERSION] = None  # the instance may have another dictionary later, and this one be gone
-        return True
-
-    def _add_inline(self, instance: object, value: object) -> bool:
-        if _INLINE is None:
-            return False
-        values = _values_of(instance)
-        parts = gc.get_referents(instance)
-        places = [k for k, part in enumerate(parts) if part is value]
-        # the referents are the attribute values in order, then the class: there are at least as many values in memory
-        if values is None or len(places) != 1 or inline_attributes.has_slots(type(instance)) or word(values + places[0] * WORD) != id(value):
-            return False
-        self.first[id(instance) + _INLINE[0]] = None
-        self.second[values + places[0] * WORD] = None
         return True
 
     def _add(self, held: object, offset: int | None) -> bool:

@@ -10,6 +10,7 @@ from hovis.library.language.iterable_models import REDUCTIONS
 from hovis.library.language.math import MATH
 from hovis.library.language.operators import OPERATORS
 from hovis.library.language.strings import STRINGS
+from hovis.library.stdlib.c_functions import C_FUNCTIONS
 from hovis.library.stdlib.collections_ import COLLECTIONS
 from hovis.library.stdlib.collections_deque import DEQUES
 from hovis.library.stdlib.compile_time_calls import AHEAD
@@ -25,7 +26,8 @@ from hovis.library.stdlib.regex_matches import MATCHES
 from hovis.library.stdlib.time_and_random import CLOCKS
 
 _BUILTIN: Final = ITEMIZED | OPERATORS | BUILTINS | STRINGS | CONTAINERS | OPERATIONS | MATH | REDUCTIONS | ITERATORS
-PYTHON: Final = _BUILTIN | ITERTOOLS | INFINITE | CHOICES | CALLABLES | CACHES | WRAPPERS | COLLECTIONS | DEQUES | PATTERNS | MATCHES | AHEAD | CLOCKS
+_LIBRARIES: Final = ITERTOOLS | INFINITE | CHOICES | CALLABLES | CACHES | WRAPPERS | COLLECTIONS | DEQUES | PATTERNS | MATCHES | AHEAD | CLOCKS | C_FUNCTIONS
+PYTHON: Final = _BUILTIN | _LIBRARIES
 PYTHON.name = "python"
 
 __all__ = ["ATTRIBUTES", "PYTHON"]

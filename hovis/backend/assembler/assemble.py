@@ -112,7 +112,7 @@ class _Assembler:
         flow = Flow(function)
         pool = Pool(self.cell_of, taken)
         marks = Marks(function, flow, self.mends)
-        linear = Linear(flow, pool, self.namespace, marks.watched)
+        linear = Linear(flow, pool, self.namespace, marks.watched, marks.trimmed)
         marks.ruled = linear.rules
         deadline.check()
         code = {block: linear.block(block) for block in flow.order}

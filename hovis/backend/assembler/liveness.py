@@ -2,11 +2,11 @@
 
 import operator
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from hovis.backend.assembler.covered_calls import joined
 from hovis.ir.model import Block, Branch, Caught, Edge, Effect, Function, Invoke, Op, Operand, Param, Raise, Return, Terminator, Value, edges
-from hovis.ir.operations import UNBOUND, caught_at, drop, enter_handler, exception_matches, keep, leave_handler, passed, raised
+from hovis.ir.operations import UNBOUND, caught_at, drop, enter_handler, exception_matches, keep, leave_handler, passed, raised, resume
 from hovis.lattice import AbstractValue, Array, Bottom, Const, Partial, Type, Union
 from hovis.passes.rewriting import ByIdentity
 
@@ -178,6 +178,9 @@ class Sightings:
         self.users: dict[Operand, list[tuple[Block, int, Op]]] = {}
         self.shown: set[Operand] = set()
         self.leaving = flow.leaving
+        self._sources: dict[Param, set[Operand]] = {}
+        self._exits: dict[tuple[Op, Operand], int] | None = None
+        self._caught: list[Param] = []
         for block in flow.order:
             for k, op in enumerate(block.all_ops()):
                 for value in op.operands():
@@ -185,33 +188,56 @@ class Sightings:
                         self.users.setdefault(value, []).append((block, k, op))
             for edge in flow.leaving(block):
                 for param, value in zip(edge.block.params, edge.args, strict=True):
+                    self._sources.setdefault(param, set()).add(value)
                     if isinstance(value, Param | Op):
                         self.next.setdefault(value, []).append(param)
+                    elif isinstance(value, Caught):
+                        self._caught.append(param)
             if isinstance(block.terminator, Return) or (isinstance(block.terminator, Raise) and not block.terminator.again):
                 self.shown.add(block.terminator.value)
 
     def of(self, exception: Value) -> bool:
         """May the traceback of exception be inspected: by its own uses, or, while it is being handled, by opaque calls (``traceback.print_exc``
-        asks for it)?
+        asks for it)? Where the residual is left by a side exit, it is repaired then.
         """
+        return self._follow(exception) is None
+
+    def _follow(self, exception: Value) -> dict[tuple[Op, Operand], int] | None:
+        """Return the side exits that take exception, by op and operand, each with the number of entries to be removed; None if its traceback may be
+        inspected.
+        """
+        exits: dict[tuple[Op, Operand], int] = {}
         seen: set[Value] = {exception}
-        todo: list[Value] = [exception]
+        todo: list[tuple[Value, int | None]] = [(exception, 0)]
         while todo:
-            value = todo.pop()
+            value, depth = todo.pop()
             if value in self.shown:
-                return True
+                return None
             for block, k, op in self.users.get(value, ()):
-                if op.callee in _TRACES:
+                if op.callee is resume and depth is not None:
+                    exits[op, value] = depth
+                elif op.callee in _TRACES:
                     if op not in seen:
                         seen.add(op)
-                        todo.append(op)
+                        frames: Any = op.args[1].value  # type: ignore[union-attr]
+                        todo.append((op, frames - 1 if op.callee is caught_at else None))
                 elif op.callee not in _BLIND or (op.callee is enter_handler and _asked_for(block, k + 1, self.leaving)):
-                    return True
+                    return None
             for param in self.next.get(value, ()):
                 if param not in seen:
                     seen.add(param)
-                    todo.append(param)
-        return False
+                    todo.append((param, depth if len(self._sources[param]) == 1 else None))
+        return exits
+
+    def trimmed(self, exit: Op, value: Operand) -> int | None:
+        """Return how many entries are to be removed from the traceback of an exception that a side exit takes, once it is repaired there; None: it
+        has been repaired where it was caught.
+        """
+        if self._exits is None:
+            self._exits = {}
+            for param in self._caught:
+                self._exits |= self._follow(param) or {}
+        return self._exits.get((exit, value))
 
 
 def _asked_for(block: Block, start: int, leaving: Callable[[Block], list[Edge]]) -> bool:

@@ -6,7 +6,7 @@ from typing import Final
 from hovis.backend.assembler.liveness import Flow, Sightings
 from hovis.backend.assembler.selection.selection_rules import Rule
 from hovis.backend.tracebacks import outline
-from hovis.ir.model import Function, Location, Op, Raise, Value
+from hovis.ir.model import Function, Location, Op, Operand, Raise, Value
 from hovis.ir.operations import PACKAGE, bind, current_exception, drop, keep, make_exception, with_attribute
 
 #: Helpers that are never called.
@@ -71,8 +71,13 @@ class Marks:
 
     def watched(self, op: Op, exception: Value | None = None) -> bool:
         """Is op marked, and may the traceback of its exception be inspected? exception is the value that holds the exception (None: op itself)."""
-        if not self.marked(op):
-            return False
+        return self.marked(op) and self._seen().of(op if exception is None else exception)
+
+    def trimmed(self, exit: Op, value: Operand) -> int | None:
+        """As ``Sightings.trimmed``."""
+        return self._seen().trimmed(exit, value)
+
+    def _seen(self) -> Sightings:
         if self._sightings is None:
             self._sightings = Sightings(self._flow)
-        return self._sightings.of(op if exception is None else exception)
+        return self._sightings

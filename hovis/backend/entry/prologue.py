@@ -210,7 +210,7 @@ def compile_residual(
     target = fn if isinstance(fn, types.FunctionType) else getattr(fn, "__func__", None) or getattr(type(fn), "__call__", None)  # noqa: B004
     namespace = getattr(target, "__globals__", {})
     names = tuple(u.name for u in unknown)
-    made = assemble(whole, namespace, parameters=names, lasting=frozenset(names) - _bound_again(target))
+    made = assemble(whole, namespace, parameters=names, lasting=frozenset(names) - bound_again(target))
     made.__name__ = getattr(fn, "__name__", made.__name__)
     made.__qualname__ = getattr(fn, "__qualname__", made.__qualname__)
     made.__module__ = getattr(fn, "__module__", None) or made.__module__
@@ -239,7 +239,7 @@ def with_kinds(made: Any, unknown: list[Unknown]) -> Callable[..., Any]:
     return other
 
 
-def _bound_again(target: Any) -> set[str]:
+def bound_again(target: Any) -> set[str]:
     """Return the variables that a Python function itself binds, or shares with inner functions."""
     code = getattr(target, "__code__", None)
     if not isinstance(code, types.CodeType):

@@ -27,6 +27,7 @@ class ResumePoint(NamedTuple):
     dropped   number of values that the engine's stack has in addition
     position  of the source code at that instruction, or of the call in progress
     handler   of exceptions out of the call in progress
+    again     offset in bytes of the FOR_ITER that has made the call in progress: its result may be END; -1: another instruction has made it
     """
 
     offset: int
@@ -35,13 +36,15 @@ class ResumePoint(NamedTuple):
     dropped: int
     position: tuple[int | None, int | None, int | None, int | None]
     handler: Handler | None
+    again: int = -1
 
 
 #: Instructions without a normalised form that belong to the call that follows.
 _BEFORE_CALL: Final = frozenset({"PRECALL", "KW_NAMES"})
 #: Ops that may execute a call whose caller can be resumed: they push its result, or nothing, and continue with the next instruction.
 _CALLS: Final = frozenset(
-    {"Call", "CallEx", "GetAttr", "GetMethod", "GetItem", "SetAttr", "SetItem", "DelItem", "Unary", "Binary", "Inplace", "Compare"}
+    {"Call", "CallEx", "GetAttr", "GetMethod", "GetItem", "SetAttr", "SetItem", "DelItem", "Unary", "Binary", "Inplace", "Compare", "Contains", "GetIter",
+     "Extend", "Format"}
 )  # fmt: skip
 
 #: Maximal number of code objects whose expansion is kept.
@@ -86,14 +89,17 @@ def before(code: Code, pc: int) -> ResumePoint | None:
     return ResumePoint(_start(code.code, expansion.raws[first].offset), layout.stack, 0, dropped, expansion.raws[at].position, None)
 
 
-def behind(code: Code, pc: int, discards: bool) -> ResumePoint | None:
-    """Return the point behind the instruction pc, which executes a call. discards: the result of the call is dropped."""
+def behind(code: Code, pc: int, discards: bool, steps: bool = False) -> ResumePoint | None:
+    """Return the point behind the instruction pc, which executes a call. discards: the result of the call is dropped. steps: the instruction begins an
+    iteration with the result, or ends the loop if that is END.
+    """
     _, expansion, layouts, index = _expanded(code.code)
     one = code.instructions[pc]
     at = index[one.offset]
-    pushed = effect(one.op, one.arg)[1]
+    pushed = True if steps else effect(one.op, one.arg)[1]
     last = pc + 1 == len(code.instructions) or code.instructions[pc + 1].offset != one.offset
-    if one.op not in _CALLS or not last or pushed != (not discards) or _is_inserted(expansion, at) or at + 1 == len(expansion.raws):
+    calls = one.op == "ForIter" if steps else one.op in _CALLS
+    if not calls or not last or pushed != (not discards) or _is_inserted(expansion, at) or at + 1 == len(expansion.raws):
         return None
     layout = layouts[expansion.starts[at + 1]]
     if layout is None:
@@ -105,7 +111,8 @@ def behind(code: Code, pc: int, discards: bool) -> ResumePoint | None:
         stack = stack[:-1]
     raw = expansion.raws[at + 1]
     handler = next((Handler(e.target, e.depth, e.lasti) for e in exception_table(code.code) if e.start <= one.offset < e.end), None)
-    return ResumePoint(_start(code.code, raw.offset), stack, above, 0, expansion.raws[at].position, handler)
+    again = _start(code.code, one.offset) if steps else -1
+    return ResumePoint(_start(code.code, raw.offset), stack, above, 0, expansion.raws[at].position, handler, again)
 
 
 def _is_inserted(expansion: Expansion, at: int) -> bool:

@@ -27,6 +27,9 @@ from hovis.library.core import Stand
 #: The most combinations of Union members for which a rule is asked.
 MAX_MEMBERS: Final = 16
 
+#: Containers whose iterators run no code of the user's.
+_CONTAINERS: Final = frozenset({list, tuple, dict, set, frozenset, str, bytes, range})
+
 
 def call_builtin(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: str = "value") -> int | None:
     """Call a callable without Python code as the library says, or emit an opaque call."""
@@ -97,7 +100,9 @@ def _by_model(m: Machine, fn: Any, args: list[V], kwargs: dict[str, V], mode: st
     lazy = fn in m.library.lazy or isinstance(model, Stand)
     wanted = fn in m.library.eager or (isinstance(model, Stand) and fn is model.cls)
     grown = fn is not tuple and any(map(m.is_own_list, args))  # a tuple is made of such a list without a model
-    if not wanted and not grown and not any(_worth_tracing(m, a, lazy) for a in (*args, *kwargs.values())):
+    # where classes are tested, the steps of iterators over plain containers are no calls of unknown code
+    plain = m.assumptions is not None and isinstance(model, Stand) and any(m.class_of(a) in _CONTAINERS for a in args)
+    if not wanted and not grown and not plain and not any(_worth_tracing(m, a, lazy) for a in (*args, *kwargs.values())):
         return NOT_MINE
     if isinstance(model, Stand):
         return models.create(m, model, args, kwargs, mode)

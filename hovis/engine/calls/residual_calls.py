@@ -129,7 +129,7 @@ def _lent(m: Machine, code: Any, bound: list[V | None], crossing: set[int]) -> s
 #: Kinds of mutable objects that may be passed as their parts if only the arguments hold them; `_LENT`: kinds that may be lent.
 _PASSED: Final = frozenset({"list", "dict", "set", "instance"})
 #: Kinds of immutable objects that are passed as their parts, but whose identity the program may observe.
-_TOLD_APART: Final = IMMUTABLE - {"tuple"}
+_TOLD_APART: Final = (IMMUTABLE - {"tuple"}) | {"model"}
 _LENT: Final = _PASSED | {"cell", "tuple", "function", "method"}
 
 

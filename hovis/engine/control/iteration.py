@@ -10,7 +10,7 @@ from hovis.engine.calls.inline_python import call_function
 from hovis.engine.control import generators
 from hovis.engine.control.iterators import ITERATOR_OF, RANGE_ITERATOR, VIEW_ITERATORS, is_open
 from hovis.engine.machine import branches
-from hovis.engine.machine.call_results import AFTER
+from hovis.engine.machine.call_results import AFTER, finish
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state import lifetimes
 from hovis.engine.state.frames_and_heap import STOP, State
@@ -104,6 +104,17 @@ def _test_end(m: Machine, item: Dyn, mode: str, told: AbstractValue = ANY) -> in
     _stop_unless(m, more, mode)
     kind = told if isinstance(told, Partial | Items | Untested) else branches.without(item.type, Type(type(END)))
     m.push(Dyn(item.value, kind, item.dims, item.lost, item.maybe_unbound, item.ends, among=item.among))
+    frame = m.frame
+    if mode == "for" and m.assumptions is not None:
+        if m.assumptions.decides(more, frame.code, frame.pc + 1, _exit_of(m, mode)) is False:
+            frame.pc += 1
+            m.assume_unreached(m.state)
+        elif m.assumptions.is_cold(m.state.frames, frame.pc + 1):
+            frame.pc += 1
+        else:
+            return None
+        m.leave(m.block, m.state)
+        return STOP
     return None
 
 
@@ -144,6 +155,8 @@ def _step_unknown(m: Machine, iterator: V, mode: str) -> int | None:
     if mode == "value":
         return call_builtin(m, next, [iterator], {}, mode)
     if mode == "end":
+        if m.class_of(iterator) in _QUIET or isinstance(iterator, Ref):
+            return finish(m, _next(m, iterator), "value")
         return call_builtin(m, next, [iterator, Known(END)], {}, "value")
     if mode == "for" and not branches.header(m):
         return STOP
@@ -166,8 +179,10 @@ def _next(m: Machine, iterator: V) -> Dyn:
 
 _TEXT: Final = frozenset({type(iter("")), type(iter("é"))})
 #: Other iterators raise an exception if the container that they iterate over has changed.
-_NEVER_RAISES: Final = frozenset({*map(type, map(iter, ([], (), b"", bytearray()))), RANGE_ITERATOR, *_TEXT})
-_QUIET: Final = frozenset({*ITERATOR_OF.values(), *VIEW_ITERATORS.values(), RANGE_ITERATOR, *_TEXT})
+_NEVER_RAISES: Final = frozenset({*map(type, map(iter, ([], (), b"", bytearray()))), type(reversed([])), RANGE_ITERATOR, *_TEXT})
+_EMPTY: Final[dict[str, str]] = {}
+_BACKWARDS: Final = frozenset({type(reversed([])), *map(type, (reversed(_EMPTY), reversed(_EMPTY.values()), reversed(_EMPTY.items())))})
+_QUIET: Final = frozenset({*ITERATOR_OF.values(), *VIEW_ITERATORS.values(), RANGE_ITERATOR, *_TEXT, *_BACKWARDS})
 
 
 def _open_step(m: Machine, ref: Ref, obj: VObj, source: Dyn, position: V, mode: str) -> int | None:
@@ -328,7 +343,7 @@ _STEPS: Final = {"sequence_iter": _sequence_step, "range_iter": _range_step, "di
 
 
 def next_(m: Machine, args: list[V], mode: str = "value") -> int | None:
-    """``next(iterator[, default])``; None if the iterator is not an object of the trace."""
+    """``next(iterator[, default])`` of an object of the trace, or ``next(iterator, END)`` of an iterator that runs no code."""
     iterator = m.resolve(args[0])
     if isinstance(iterator, Ref):
         if len(args) == 1:
@@ -339,7 +354,12 @@ def next_(m: Machine, args: list[V], mode: str = "value") -> int | None:
         if mode == "value" and isinstance(args[1], Known) and args[1].value is END:
             return step(m, iterator, "end")
         return call_function(m, Known(_next_default), _next_default, [*args, Known(END)], {}, mode)
-    return None
+    return _step_unknown(m, iterator, "end") if is_quiet(m, iterator) and len(args) == 2 else None
+
+
+def is_quiet(m: Machine, iterator: V) -> bool:
+    """Is the iterator, which is none of the trace, of a builtin class that runs no code?"""
+    return isinstance(iterator, Dyn) and m.class_of(iterator) in _QUIET
 
 
 def _may_be_unsure(m: Machine, iterator: Ref) -> bool:

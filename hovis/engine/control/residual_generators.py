@@ -54,11 +54,11 @@ def build(m: Machine, aid: int) -> Operand:
         made = Op(ops.begun, (made,), (), Type(GENERATOR), None, Effect.IO, m.location())
         m.block.ops.append(made)
     if not m.interprets(code):
-        _rename(m, made, code)
+        rename(m, made, code)
     return made
 
 
-def _rename(m: Machine, made: Op, code: Code) -> None:
+def rename(m: Machine, made: Op, code: Code) -> None:
     """Emit the renaming of a generator that has other names than its function."""
     for name, was, now in (("__name__", code.name, code.given_name), ("__qualname__", code.qualname, code.given_qualname)):
         if was != now:
@@ -69,7 +69,7 @@ def _call(m: Machine, frame: Frame, heap: dict[int, VObj]) -> Op:
     """Emit a call of the Function whose body begins with frame."""
     code = frame.code
     world = m.state.world if m.environment.frozen else max(m.state.world, 1)
-    state = State([frame], heap, NONE, world, tuple(aid for aid in m.state.classes if aid in heap), m.state.untold)
+    state = State([frame], heap, NONE, world, tuple(aid for aid in m.state.classes if aid in heap), m.state.untold, True)
     site = (m.tables.contexts["generator", code], frame.pc, state.beliefs())
     # frames of an interpreter that belongs to hovis are not visible: the Function is named as the program that it runs
     name, qualname = (code.given_name, code.given_qualname) if m.interprets(code) else (code.name, code.qualname)

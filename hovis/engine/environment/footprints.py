@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator
 from types import BuiltinMethodType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
-from hovis.engine.environment.guards import Guard, compile_guards, contents, contents_of, dictionary_of
+from hovis.engine.environment.guards import Guard, compile_guards, contents, contents_of
 from hovis.engine.state.specialization_tables import REDIRECTED
 from hovis.engine.state.type_lookup import own_dict
 from hovis.ir.operations import UNBOUND
+from hovis.lattice import inline_attributes
 from hovis.lattice.constants import is_immutable
 
 #: The most places that a residual compares: this takes some microseconds.
@@ -157,7 +158,7 @@ class _Walk:
             return
         for base in mine:
             self.print.classes[id(base)] = base
-            self._whole(dictionary_of(base))
+            self._whole(inline_attributes.dictionary_of(base))
             self.todo += [(value, every) for name, value in vars(base).items() if name in self.names or self._is_used(value, every)]
             self.todo += [(type(base), every)]
 

@@ -91,7 +91,7 @@ def _test_words(state: list[Any], memory: Any, again: Test) -> Test:
 
 def add_words(words: object_words.Words, guard: "Guard") -> bool:
     """Add the words of objects that change if a guard fails; False if they are not known."""
-    kind, holder, _, value = guard
+    kind, holder, name, value = guard
     if kind in ("item", "dict"):
         return words.add_dictionary(holder)
     if kind == "class":
@@ -107,5 +107,7 @@ def add_words(words: object_words.Words, guard: "Guard") -> bool:
     if kind == "cell" and value is not UNBOUND:
         return words.add_contents(holder)
     if kind == "items":
-        return words.add_items(holder, len(value))
-    return kind == "attribute" and value is not UNBOUND and words.add_attribute(holder, value)
+        return words.add_items(holder, range(len(value)))
+    if kind == "index":
+        return words.add_items(holder, (name,))
+    return kind == "attribute" and (words.add_names(holder) if value is UNBOUND else words.add_attribute(holder, name, value))

@@ -6,7 +6,9 @@ in the IR) before it relies on any further read.  If something has changed, it c
 environment is folded (docs: "Opaque calls and the frozen environment").
 """
 
-import gc
+import abc
+import collections.abc
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from operator import is_
 from types import CellType, FunctionType
@@ -123,7 +125,7 @@ def places(cls: type, name: str) -> tuple[tuple[dict[str, Any], object], ...]:
     for base in cls.__mro__:
         there = vars(base)
         if can_change(base):
-            found.append((dictionary_of(base), there.get(name, UNBOUND)))
+            found.append((inline_attributes.dictionary_of(base), there.get(name, UNBOUND)))
         if name in there:
             break
     return tuple(found)
@@ -136,7 +138,7 @@ def _probes(guard: Guard) -> list[Probe] | None:
     """Return the probes of a guard, or None if it has none."""
     kind, holder, name, value = guard
     if kind == "item":
-        return [_item(holder, name, value)]
+        return None if type(holder) is defaultdict else [_item(holder, name, value)]
     if kind == "class":
         return [_item(held, name, found) for held, found in value]
     if kind == "index":
@@ -174,6 +176,10 @@ def _item(held: dict[Any, Any], key: Any, value: object) -> Probe:
 def _has_its_bases_for_good(cls: type) -> bool:
     """Whether CPython forbids assigning to the ``__bases__`` of a class because it is derived from object alone (``compatible_for_assignment``)."""
     return type(cls) is type and cls.__mro__ == (cls, object)
+
+
+#: Abstract classes whose answers depend on the class that is asked for, and on what is registered, alone.
+_ABSTRACT: Final = frozenset(held for held in vars(collections.abc).values() if isinstance(held, type))
 
 
 class _Writer:
@@ -226,7 +232,9 @@ class _Writer:
                 self.probe(probe)
             return
         kind, holder, name, value = guard
-        if kind == "slot":
+        if kind == "item":  # subscription would call the factory
+            self.tests.append(self.same(f"{self.name(dict.get)}({self.name(holder)}, {self.name(name)}, {self.name(UNBOUND)})", value))
+        elif kind == "slot":
             self.tests.append(self.same(f"{self.name(getattr)}({self.name(holder)}, {name!r}, {self.name(UNBOUND)})", value))
         elif kind == "attribute":
             self.tests.append(self.same(f"{self.name(_attribute_of)}({self.name(holder)}, {name!r})", value))
@@ -235,7 +243,10 @@ class _Writer:
             self.tests.append(f"{at}.__name__ == {plain!r} and {at}.__qualname__ == {qualified!r}")
         elif kind == "asked":
             cls, answer = value
-            self.tests.append(f"{'' if answer else 'not '}{self.name(issubclass)}({self.name(cls)}, {self.name(holder)})")
+            test = f"{'' if answer else 'not '}{self.name(issubclass)}({self.name(cls)}, {self.name(holder)})"
+            if not can_change(cls) and holder in _ABSTRACT:  # as long as no class is registered anywhere, the answer stays
+                test = f"({self.name(abc.get_cache_token)}() == {abc.get_cache_token()} or {test})"
+            self.tests.append(test)
         elif kind == "logs":
             self.tests.append(f"{self.name(fate)}({self.name(holder)}, {name}) == {value!r}")
         elif kind == "kinds":
@@ -295,12 +306,6 @@ def _always() -> bool:
     return True
 
 
-def dictionary_of(cls: type) -> dict[str, Any]:
-    """Return the dictionary behind the mapping proxy of a class (to read, never to write)."""
-    held: Any = next(iter(gc.get_referents(vars(cls))), None)
-    return held if type(held) is dict else vars(cls)  # type: ignore[return-value]
-
-
 def _same_items(now: Any, then: tuple[Any, ...]) -> bool:
     return len(now) == len(then) and all(map(is_, now, then))
 
@@ -319,7 +324,7 @@ def contents_of(cell: CellType) -> object:
 
 def contents(held: Any) -> "tuple[str, Any, Any] | None":
     """Return the guard of the whole contents of a known container, as kind, holder and value; None if a guard of its class is enough."""
-    if isinstance(held, list | set | frozenset | tuple):
+    if isinstance(held, list | set):
         return "items", held, tuple(held)
     if isinstance(held, dict):
         return "dict", held, (tuple(held), tuple(held.values()))

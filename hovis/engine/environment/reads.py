@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hovis.engine.environment.folded_branches import RECENT, may_be_told
 from hovis.engine.environment.footprints import MOST_PLACES, Footprint
-from hovis.engine.environment.guards import Consulted, Guard, can_change, contents, dictionary_of, places
+from hovis.engine.environment.guards import Consulted, Guard, can_change, contents, places
 from hovis.engine.environment.points_to import WHOLE
 from hovis.engine.state import class_templates, type_lookup
 from hovis.engine.state.specialization_tables import Restart, Tables
@@ -46,6 +46,8 @@ class Environment:
         #: the parts of each object that were read: names of attributes, or WHOLE (see aliased_stores)
         self.static_parts: dict[int, tuple[object, set[object]]] = {}
         self.guards: dict[Any, Guard] = {}
+        #: what is not tested, since the environment is frozen
+        self.assumed: dict[Any, Guard] = {}
         #: lookups of class attributes, whether or not they are relied upon
         self.asked: dict[Any, Guard] = {}
         self.volatile: frozenset[Any] = frozenset()
@@ -106,6 +108,8 @@ class Environment:
                 self.read_part(holder, name)
             if key in self.volatile:
                 raise Consulted(always=True)
+            if key not in self.assumed:
+                self.assumed[key] = Guard(kind, holder, name, value)
             return
         if key not in self.guards:
             self.guards[key] = Guard(kind, holder, name, value)
@@ -178,7 +182,7 @@ class Environment:
 
     def drop_guards(self, cls: type, name: str) -> None:
         """Drop the guards on an attribute of cls that the traced code itself writes."""
-        held = dictionary_of(cls)
+        held = inline_attributes.dictionary_of(cls)
         for key, guard in list(self.guards.items()):
             read = [at for at, _ in guard.value] if guard.kind == "class" else [guard.holder] if guard.kind == "kinds" else []
             if guard.name == name and any(at is held for at in read):

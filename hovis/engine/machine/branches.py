@@ -129,6 +129,10 @@ def decide(m: Machine, value: V, jump_if: bool, target: int) -> int | None:
     false.frames[-1].pc = next_pc if jump_if else target
     narrow(true, value.value, True)
     narrow(false, value.value, False)
+    if m.assumptions is not None and true.world < 2:
+        told = m.assumptions.decides(value, frame.code, true.frames[-1].pc, false.frames[-1].pc)
+        if told is not None:
+            m.assume_unreached(false if told else true)
     return _branch(m, value, true, false, location, at)
 
 
@@ -177,13 +181,18 @@ def _go_on(m: Machine, edge: Edge, state: State, at: int | None) -> None:
 
 
 def header(m: Machine) -> bool:
-    """Make this instruction a merge point. False: the chain came from elsewhere, and ends here."""
+    """Make this instruction a merge point. False: the chain came from elsewhere, or has made a real object here, and ends here."""
     ctx, pc = m.here()
     m.tables.merge.setdefault(ctx, set()).add(pc)
-    if m.entry.site == m.state.site() and m.block is m.entry.block and not m.block.ops:
+    if m.entry.site == m.state.site() and m.steps == 1 and not (m.block.ops and _has_materialized(m)):
         return True
     m.leave(m.block, m.state)
     return False
+
+
+def _has_materialized(m: Machine) -> bool:
+    """Has the chain made a virtual object of its entry's state real? (It may also have tested a class, which the entry would not know again.)"""
+    return any(obj.node is None and aid in m.state.heap and m.state.heap[aid].node is not None for aid, obj in m.entry.state.heap.items())
 
 
 def _record_folded(m: Machine, other: int, labels: Labels) -> None:

@@ -105,7 +105,7 @@ def opaque(
     frame_inspection.passed(m, *([Known(callee)] if type(callee) is functools.partial else []), *args, *(kwargs or {}).values())
     looked_at = args[0] if args and callee in _LOOKING and _gives_nothing_away(callee, args[0]) else None
     # if the residual may be left, tests behind the call show whether code of the user has written to known objects
-    is_tested = m.assumptions is not None and _runs_code_of_the_user(callee.value if isinstance(callee, Known) else callee)
+    is_tested = m.assumptions is not None and not m.environment.frozen and _runs_code_of_the_user(callee.value if isinstance(callee, Known) else callee)
     bound = [Known(callee.__self__)] if type(callee) is types.MethodType else []
     for value in given_with((*bound, *args, *(kwargs or {}).values())):
         thaws = not is_tested and isinstance(value, Known) and value is not looked_at and type(value.value) not in m.library.fixed

@@ -73,9 +73,12 @@ class Machine(abc.ABC):
         #: the instruction from which the top frame has jumped back, if the chain has been in another frame since
         self.came: int | None = None
         self.emitted = 0
+        #: number of instructions that the chain has executed, the present one included
+        self.steps = 0
         self.next_aid = 0
         self.locations = Locations(package)
-        self.endings = False
+        #: has unknown code run in any state? Then a container must not be dropped before its variable ends, as it may hold the last references.
+        self.endings_anywhere = False
         #: the classes of instances that the trace has made, and that have been passed to unknown code
         self.doubted: set[type] = set()
         #: does the trace assume something of items that has not been tested?
@@ -101,6 +104,8 @@ class Machine(abc.ABC):
         self.watching = False
         #: the numbers of generators that may be suspended, in some state of the chain
         self.suspended: set[int] = set()
+        #: is a side exit being emitted (see side_exits)?
+        self.leaving = False
         #: is the trace done, and are edges being resolved?
         self.resolving = False
         #: the objects that are watched for stores into them: maps the number in the heap to the number of the question
@@ -224,6 +229,16 @@ class Machine(abc.ABC):
         """Is value a list of the trace that is iterated over by positions (as it may grow), and not by an iterator?"""
         return isinstance(value, Dyn) and value.type == OWN_LIST
 
+    @property
+    def endings(self) -> bool:
+        """May ends of lives show in the present state (see ``State``)?"""
+        return self.state.endings
+
+    @endings.setter
+    def endings(self, value: bool) -> None:
+        self.state.endings = value
+        self.endings_anywhere |= value
+
     def forget(self, opaque: bool = True, within: "int | type | None" = None) -> None:
         """Forget the contents of escaped objects, because other code may have written to them.
 
@@ -335,7 +350,7 @@ class Machine(abc.ABC):
             unwinding.cover(block, made)
         ended = callee is next and len(operands) == 2 and isinstance(operands[1], Const) and operands[1].value is END
         # a value that is taken out of a container whose end may show may end with it
-        ends = ENDS if self.endings and holds(type) else 0
+        ends = ENDS if self.endings_anywhere and holds(type) else 0
         if not ends and isinstance(type, AnyType) and any(callee is one for one in _TAKING):
             ends = max((arg.ends or 0 for arg in args if isinstance(arg, Dyn)), default=0)
         if not ends and finalizers.gives_last(op):
@@ -375,6 +390,10 @@ class Machine(abc.ABC):
         edge = Edge(block)
         block.terminator = Jump(edge, self.location())
         self.edge(edge, state)
+
+    @abc.abstractmethod
+    def assume_unreached(self, state: State) -> None:
+        """Assume that this state is not reached: leave the residual there, if that is possible."""
 
     @abc.abstractmethod
     def acts(self, effect: Effect) -> None:

@@ -132,7 +132,7 @@ class EntryUpdate:
         ends: int | None = 0
         if isinstance(a, Dyn) and isinstance(b, Dyn) and a.ends is None and b.ends is None:
             ends = None
-        elif merger.machine.endings and not given:
+        elif merger.machine.endings_anywhere and not given:
             ends = ENDS if met else max(matching.a.ends_visibly(a, set()), matching.b.ends_visibly(b, set()))
         end = any((isinstance(x, Dyn) and x.maybe_end) or (isinstance(x, Known) and x.value is END) for x in (a, b))
         new = kind, lost is None, unbound, dims is None, ends, end

@@ -55,7 +55,7 @@ class Opening:
             first(self.paths[number, "class", 0], Ref(number))
         heap = self._heap(old.heap)
         self.merger.work_on(old, self.count)
-        return State(frames, heap, handled, old.world, old.classes, old.untold)
+        return State(frames, heap, handled, old.world, old.classes, old.untold, old.endings)
 
     def _heap(self, old: dict[int, VObj]) -> dict[int, VObj]:
         """Rebuild the objects that have been met, and those that they hold, one after the other."""
@@ -114,7 +114,7 @@ class Opening:
         # containers that are passed to a residual function are held by its caller, so their end does not show in it
         given = holds(kind) and self.entry.begins_function
         if type(value) is not Dyn:
-            ends = 0 if given or not merger.machine.endings else ENDS if holds(kind) else self.arriving.ends_visibly(value, set())
+            ends = 0 if given or not merger.machine.endings_anywhere else ENDS if holds(kind) else self.arriving.ends_visibly(value, set())
             at_end = isinstance(value, Known) and value.value is END
             few = None if can_split or at_end else among(value)
             return Dyn(param, kind, None, self.base + path if can_split else None, ends=ends, maybe_end=at_end, among=few)

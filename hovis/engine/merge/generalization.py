@@ -4,6 +4,7 @@ This is the whistle of supercompilation: a key may only contain slots that are w
 after a few values, slots that vary independently of each other are dropped from all keys, and finally the slot with the most values is dropped.
 """
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -31,6 +32,8 @@ MANY_SHAPES: Final = 64
 #: Number of different lengths of a list (a dict, a set) in one slot, all else being equal, at which it is made real: items are added on
 #: some paths and not on others, and each such branch would double the states.
 LENGTHS: Final = 3
+#: The same where numbers differ as well, which count the items: states of an automaton do so by chance, for a while.
+COUNTS: Final = 5
 
 
 #: A key as the values of its slots.
@@ -47,7 +50,7 @@ def whistle(tables: Tables, site: Any, table: Mapping[Any, object], places: int)
     many = len(table)
     weak = tables.unrolling.values
     if LENGTHS <= many <= max(weak, LENGTHS):
-        _force_collected(site, [dict(key) for key in table], used, tables.forced.setdefault(site, {}))
+        _force_collected(tables, site, [dict(key) for key in table], used, tables.forced.setdefault(site, {}))
     if many < weak or (many > TEST_VARIANTS and many & ((1 << many.bit_length() - 3) - 1)):
         return  # examining all of a large table for each new entry would take quadratic time: it is done when the table has grown by a quarter or less
     forced = tables.forced.setdefault(site, {})
@@ -161,19 +164,53 @@ def _force_shapes(
         raise Restart("force", site)
 
 
-def _force_collected(site: Any, keys: list[Key], used: dict[int, int], forced: dict[int, int]) -> None:
-    """Make a container real if it is longer on some paths than on others, and nothing else differs."""
+def _force_collected(tables: Tables, site: Any, keys: list[Key], used: dict[int, int], forced: dict[int, int]) -> None:
+    """Make a container real if it is longer on some paths than on others, and nothing else differs; or nothing but numbers that count with it."""
+    numbers = _numbers(tables, keys, used)
     for path, strength in used.items():
         if path in forced or strength < TEST:
             continue
-        groups: dict[Any, set[int]] = {}
+        groups: dict[Any, dict[int, Key]] = {}
         for key in keys:
             part = key.get(path)
             if type(part) is tuple and part and part[0] == "shape" and part[1][0] in ("list", "dict", "set"):
-                groups.setdefault(tuple(x for x in key.items() if x[0] != path), set()).add(part[1][2])
-        if any(len(lengths) >= LENGTHS for lengths in groups.values()):
-            forced[path] = STRONG
-            raise Restart("force", site)
+                groups.setdefault(tuple(x for x in key.items() if x[0] != path and x[0] not in numbers), {})[part[1][2]] = key
+        for group in groups.values():
+            if len(group) < LENGTHS:
+                continue
+            ordered = [group[length] for length in sorted(group)]
+            counting = [at for at in numbers if any(key.get(at) != ordered[-1].get(at) for key in ordered)]
+            if not counting or (len(group) >= COUNTS and all(_counts([key[at][1] for key in ordered if at in key]) for at in counting)):
+                forced[path] = STRONG
+                forced.update((at, TEST) for at in counting if at not in forced)
+                raise Restart("force", site)
+
+
+def _counts(values: Sequence[int]) -> bool:
+    """Do numbers grow by the same step each time?"""
+    return len(values) >= LENGTHS and len({after - before for before, after in itertools.pairwise(values)}) == 1
+
+
+def _numbers(tables: Tables, keys: list[Key], used: dict[int, int]) -> set[int]:
+    """Return the slots that hold ints which choose nothing, and which are no positions of iterators over known items: loops over these end by
+    themselves.
+    """
+    parts = tables.paths.parts
+    found, unknown = set[int](), list[int]()
+    for path in (path for path, strength in used.items() if strength <= TEST):
+        holders = {_kind(key[at]) for key in keys if (at := parts[path][0]) in key} if len(parts[path]) == 2 else {"instance"}
+        if all(key[path][0] is int for key in keys if path in key):
+            if holders == {"instance"}:
+                found.add(path)
+            elif not holders:
+                unknown.append(path)  # in an object that has another path as well
+    same = {path for path in unknown if any(all(key[path] == key.get(other) for key in keys if path in key) for other in found)}
+    return found | same
+
+
+def _kind(part: Any) -> Any:
+    """Return the kind of the object that a part of a key stands for."""
+    return part[1][0] if part[0] == "shape" else None
 
 
 def let_go(tables: Tables, entries: Mapping[Any, Mapping[Any, object]]) -> bool:

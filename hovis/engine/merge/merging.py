@@ -149,13 +149,26 @@ class Merger:
             raise
         for frame, arriving in zip(entry.state.frames, state.frames, strict=True):
             frame.decided |= arriving.decided
-        if EntryUpdate(self, entry, matching).run(dropped) or dropped:      # its exits may pass on constants that it no longer has
+        ends = state.endings and not entry.state.endings
+        entry.state.endings |= ends
+        if EntryUpdate(self, entry, matching).run(dropped) or dropped or ends:      # its exits may pass on constants that it no longer has
             self.push_work(entry)      # before ``depend`` below, which may restart: in the next join nothing would change any more
+        if self.machine.assumptions is not None and self._vary(entry, matching):
+            self.push_work(entry)
         depends = entry.depends
         for path, _, b, _ in matching.pairs:
             labels = b.lost if type(b) is Dyn else b.labels  # type: ignore[union-attr]
             if labels and depends.get(path) != labels:
                 self.keys.depend(entry, path, labels)
+
+    def _vary(self, entry: Entry, matching: Matching) -> bool:
+        """Record the parameters to which another value is passed now; return whether there are any."""
+        examples, found = self.machine.assumptions.examples, False
+        for path, a, b, _ in matching.pairs:
+            param = entry.params.get(path)
+            if type(a) is Dyn and a.value is param and param is not None:
+                found |= examples.joins(b, param)
+        return found
 
     def _split_by_generators(self, entry: Entry, state: State, maker: Any) -> None:
         """Put into the key the slots of generators at different points, because of which two states cannot be joined (by a Restart).

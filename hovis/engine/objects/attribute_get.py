@@ -19,12 +19,12 @@ from hovis.engine.objects.descriptors import Access
 from hovis.engine.objects.instances import UNKNOWN
 from hovis.engine.state import class_templates
 from hovis.engine.state.heap import VObj
-from hovis.engine.state.type_lookup import ABSENT, FUNCTION, NOT_MODELLED, answers_first, find, in_slot, is_data, is_python_class, own_getattribute
+from hovis.engine.state.type_lookup import ABSENT, FUNCTION, NOT_MODELLED, answers_first, find, in_slot, is_common, is_data, is_python_class, own_getattribute
 from hovis.engine.state.values import STRONG, Dyn, Known, Ref, V, labels_of, relabel
 from hovis.engine.traced import slot_protocols
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
-from hovis.lattice import ANY, AbstractValue, Const, Type, inline_attributes
+from hovis.lattice import ANY, AbstractValue, Const, Type, Union, inline_attributes
 from hovis.lattice.constants import is_immutable
 from hovis.lattice.inspection import is_a
 
@@ -55,13 +55,18 @@ def get(m: Machine, value: V, name: str, mode: str = "value") -> int | None:
         # paths have been joined here that had objects with known contents
         m.use(value)
     if cls is None or (isinstance(value, Dyn) and m.environment.doubts() and is_data(cls, name)):
-        return left(m, value, name, mode)
+        return left(m, value, name, mode, QUIET if isinstance(value, Dyn) and _is_plain(value.type) else Effect.OPAQUE)
     return _of_instance(m, value, cls, name, mode)
 
 
 def left(m: Machine, value: V, name: str, mode: str, effect: Effect = Effect.OPAQUE, kind: AbstractValue = ANY) -> int | None:
     """Emit ``getattr`` on the real object."""
     return finish(m, m.emit(getattr, [value, Known(name)], type=kind, effect=effect), mode)
+
+
+def _is_plain(kind: AbstractValue) -> bool:
+    """Is a value of this type of one of a few builtin classes, which run no code for their attributes?"""
+    return isinstance(kind, Union) and all(isinstance(one, Type) and is_common(one.cls) for one in kind.members)
 
 
 # ------------------------------------------------------------------------------------------------- instances

@@ -8,7 +8,7 @@ of its cell.  Which names are open is learned: the first such assignment causes 
 import types
 from typing import Any, Final
 
-from hovis.engine.environment.guards import can_change, dictionary_of
+from hovis.engine.environment.guards import can_change
 from hovis.engine.machine.call_results import leave_class
 from hovis.engine.machine.machine import Machine
 from hovis.engine.objects import functions
@@ -19,7 +19,7 @@ from hovis.engine.state.type_lookup import ABSENT, find
 from hovis.engine.state.values import Dyn, Known, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
-from hovis.lattice import ANY, AbstractValue, Type, Union
+from hovis.lattice import ANY, AbstractValue, Type, Union, inline_attributes
 
 WRAPPERS: Final = {"property": property, "staticmethod": staticmethod, "classmethod": classmethod}
 
@@ -164,14 +164,14 @@ def class_attribute(m: Machine, cls: type, name: str) -> Any:
 
 def _checked(m: Machine, cls: type, base: type, name: str, thawed: Thawed) -> Thawed:
     """Guard the types of an attribute that other code may also store into; return it, with unknown type if no guard is possible."""
-    held = dictionary_of(base)
+    held = inline_attributes.dictionary_of(base)
     members = getattr(thawed.kind, "members", (thawed.kind,))
     classes = tuple(member.cls for member in members if type(member) is Type)
     if len(classes) < len(members) or ("kinds", id(held), name) in m.environment.volatile or m.state.world == 2:
         return Thawed(ANY, False)
     for before in cls.__mro__[: cls.__mro__.index(base)]:
         if can_change(before):
-            m.environment.guard("item", dictionary_of(before), name, ops.UNBOUND)
+            m.environment.guard("item", inline_attributes.dictionary_of(before), name, ops.UNBOUND)
     m.environment.guard("kinds", held, name, classes)
     return thawed
 

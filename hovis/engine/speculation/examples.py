@@ -22,8 +22,8 @@ _COMPUTED: Final = frozenset({operator.add, operator.sub, operator.mul, operator
 _HASHABLE: Final = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, FunctionType, type)
 #: Functions that compute on small data in no time, and give small results.
 _QUICK: Final = frozenset({
-    len, abs, ord, bool, operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge, operator.not_, operator.and_, operator.or_,
-    operator.xor, operator.invert, operator.contains,
+    abs, ord, operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge, operator.not_, operator.and_, operator.or_,
+    operator.xor, operator.invert,
     str.upper, str.lower, str.strip, str.lstrip, str.rstrip, str.split, str.rsplit, str.splitlines, str.partition, str.rpartition, str.title,
     str.capitalize, str.casefold, str.swapcase, str.find, str.rfind, str.index, str.count, str.startswith, str.endswith, str.removeprefix,
     str.removesuffix, str.isdigit, str.isalpha, str.isalnum, str.isidentifier, str.isspace, str.isupper, str.islower, str.isnumeric, str.isdecimal,
@@ -38,14 +38,17 @@ _LARGE: Final = 1 << 64
 class Examples:
     """Examples of the SSA values of a trace, by their identity."""
 
-    __slots__ = ("_found",)
+    __slots__ = ("_found", "_varying")
 
     def __init__(self) -> None:
         self._found: dict[int, tuple[object, object]] = {}
+        #: values that are others on other paths, or in each iteration of a loop, by identity
+        self._varying: dict[int, object] = {}
 
     def clear(self) -> None:
         """Forget all examples, which hold objects of the user."""
         self._found.clear()
+        self._varying.clear()
 
     def put(self, value: object, example: object) -> None:
         """Record an example of an SSA value."""
@@ -55,6 +58,30 @@ class Examples:
         """Record an example of a parameter of a block, to which value is passed first."""
         if type(value) in (Dyn, Known, Op, Param):
             self.put(param, self.of(value))
+            if self.varies(value):
+                self._varying[id(param)] = param
+
+    def joins(self, value: Any, param: object) -> bool:
+        """Record that value is passed to a parameter as well; return whether its example does not stand for all values any more."""
+        if getattr(value, "value", value) is param or id(param) in self._varying or self.of(param) is NOTHING:
+            return False
+        if self.of(value) is self.of(param) and not self.varies(value):
+            return False
+        self._varying[id(param)] = param
+        return True
+
+    def varies(self, value: Any) -> bool:
+        """May the value be another one on other paths, or in each iteration of a loop, so that its example does not stand for all of them?"""
+        if isinstance(value, Dyn):
+            value = value.value
+        if id(value) in self._varying:
+            return True
+        if not isinstance(value, Op):
+            return False
+        if not any(map(self.varies, value.args)) and (value.callee is not next or self.of(value) is operations.END):
+            return False
+        self._varying[id(value)] = value
+        return True
 
     def put_part(self, part: Any, example: Any) -> None:
         """Record an example of a part of the arguments, and of its parts."""
@@ -107,12 +134,15 @@ def _attribute(held: object, name: object, *_: object) -> object:
 
 def _in_dict(held: dict[Any, Any], key: object) -> object:
     """Return an item of a dictionary. (If a key is not a plain text or number, comparing it may run code of the user.)"""
+    return held.get(key, NOTHING) if _is_plain(held) else NOTHING
+
+
+def _is_plain(held: dict[Any, Any]) -> bool:
+    """Are all keys of a dictionary, which is not too large, plain texts and numbers?"""
     try:
-        if len(held) > LOOKED_THROUGH or not all(type(one) in _PLAIN_KEYS for one in held):
-            return NOTHING
+        return len(held) <= LOOKED_THROUGH and all(type(one) in _PLAIN_KEYS for one in held)
     except RuntimeError:  # another thread adds an item
-        return NOTHING
-    return held.get(key, NOTHING)
+        return False
 
 
 def _part(held: object, key: object, *_: object) -> object:
@@ -157,7 +187,7 @@ def _first(source: Any) -> list[object]:
 
 def _is_small(held: Any) -> bool:
     """Is an example plain data that is quickly computed with?"""
-    if type(held) in (list, tuple):
+    if type(held) in (list, tuple, set, frozenset):
         return len(held) <= ITEMS and all(map(_is_small, held))
     if type(held) in (str, bytes):
         return len(held) <= _LONG
@@ -165,10 +195,12 @@ def _is_small(held: Any) -> bool:
 
 
 def _next(held: object, *_: object) -> object:
-    """Return the first item if all items are of one class."""
+    """Return the first item if all items are of one class; END if there is none."""
     if not isinstance(held, _Iterator):
         return NOTHING
     found = _first(held)
+    if not found:
+        return operations.END
     return found[0] if found and all(type(item) is type(found[0]) for item in found) else NOTHING
 
 
@@ -186,9 +218,26 @@ def _contents(held: Any, *_: object) -> object:
     return held.cell_contents if type(held) is CellType else NOTHING
 
 
+def _keys(held: object) -> object:
+    return list(held) if type(held) is dict and len(held) <= ITEMS else held
+
+
+def _is_instance(held: object, classes: Any) -> object:
+    plain = all(type(cls) is type for cls in (classes if type(classes) is tuple else (classes,)))
+    return issubclass(type(held), classes) if plain else NOTHING
+
+
+def _contains(held: Any, item: object) -> object:
+    if type(held) is dict:
+        return item in held if type(item) in _PLAIN_KEYS and _is_plain(held) else NOTHING
+    return item in held if _is_small(held) and _is_small(item) else NOTHING
+
+
 _EMPTY: Final[dict[str, Any]] = {}
+_CONTAINERS: Final = (dict, list, tuple, set, frozenset, str, bytes)
 _VIEWS: Final = (type(_EMPTY.keys()), type(_EMPTY.values()), type(_EMPTY.items()))
 _RULES: Final[dict[Any, Any]] = {
+    operator.contains: _contains,
     getattr: _attribute,
     operations.own_attribute: _attribute,
     operator.getitem: _part,
@@ -202,6 +251,14 @@ _RULES: Final[dict[Any, Any]] = {
     enumerate: _enumerated,
     zip: _zipped,
     operations.unpack: lambda held, count: tuple(held) if type(held) in (list, tuple) else NOTHING,
+    type: lambda held: type(held),
+    len: lambda held: len(held) if type(held) in _CONTAINERS else NOTHING,
+    isinstance: _is_instance,
+    operator.is_: operator.is_,
+    operations.make_set: lambda *held: set(held) if all(map(_is_small, held)) and not any(type(one) in (list, set) for one in held) else NOTHING,
+    operator.is_not: operator.is_not,
+    set: lambda *held: set(*held) if all(map(_is_small, map(_keys, held))) else NOTHING,
+    bool: lambda held: bool(held) if type(held) in _CONTAINERS or _is_small(held) else NOTHING,
     str: lambda *held: str(*held) if all(map(_is_small, held)) else NOTHING,
     int: lambda *held: int(*held) if all(map(_is_small, held)) else NOTHING,
     float: lambda *held: float(*held) if all(map(_is_small, held)) else NOTHING,
@@ -210,4 +267,5 @@ _RULES: Final[dict[Any, Any]] = {
     dict.values: lambda held: held.values() if type(held) is dict else NOTHING,
     dict.items: lambda held: held.items() if type(held) is dict else NOTHING,
     **{compute: _on_numbers(compute) for compute in _COMPUTED},
+    operator.sub: lambda *held: operator.sub(*held) if all(type(one) is set and _is_small(one) for one in held) else _on_numbers(operator.sub)(*held),
 }

@@ -7,6 +7,7 @@ from typing import Any, Final
 from hovis.bytecode.instructions import Code, Handler
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.values import ENDS, ENDS_READ, ENDS_TAKEN, NONE, Dyn, Ref, V
+from hovis.ir.analysis.live_ranges import may_end_visibly
 from hovis.ir.model import Op
 from hovis.lattice.membership import contains
 
@@ -101,24 +102,27 @@ class State:
     world     0: the environment is as it was on entry; 1: an opaque call has run since, so reads of the environment are tested;
               2: a test has failed, and no read of the environment is folded.  States of different worlds are never joined.
     classes   the numbers of the classes that the program has defined (see class_templates), in this order
+    endings   whether unknown code may have run, or an object may have been given to other code, so that ends of lives may show
     untold    whether an item had another class than declared: declared classes of items are then not relied on any more.  States that differ
               in this are never joined, either.
     """
 
-    __slots__ = ("classes", "frames", "handled", "heap", "untold", "world")
+    __slots__ = ("classes", "endings", "frames", "handled", "heap", "untold", "world")
 
     def __init__(
-        self, frames: list[Frame], heap: dict[int, VObj], handled: V = NONE, world: int = 0, classes: tuple[int, ...] = (), untold: bool = False
-    ) -> None:
+        self, frames: list[Frame], heap: dict[int, VObj], handled: V = NONE, world: int = 0, classes: tuple[int, ...] = (), untold: bool = False,
+        endings: bool = False,
+    ) -> None:  # fmt: skip
         self.frames = frames
         self.heap = heap
         self.handled = handled
         self.world = world
         self.classes = classes
         self.untold = untold
+        self.endings = endings
 
     def fork(self) -> "State":
-        return State([frame.fork() for frame in self.frames], dict(self.heap), self.handled, self.world, self.classes, self.untold)
+        return State([frame.fork() for frame in self.frames], dict(self.heap), self.handled, self.world, self.classes, self.untold, self.endings)
 
     def site(self) -> tuple[int, ...]:
         """Return where the innermost frame stands: its call string and pc, and the assumptions of the state if they are not the initial ones."""
@@ -278,13 +282,16 @@ def substitute(state: State, old: Op | Any, new: V) -> None:
 
 
 def _replacer(old: object, new: V) -> Any:
+    visible = isinstance(new, Dyn) and may_end_visibly(new.type)
+
     def replace(value: V | None) -> V | None:
         if not isinstance(value, Dyn) or value.value is not old:
             return value
         if isinstance(new, Dyn) and (value.ends or value.among or value.lost is not None):
             few = new.among or (value.among and tuple(x for x in value.among if contains(new.type, x)))
             lost = value.lost if new.lost is None else new.lost
-            return Dyn(new.value, new.type, new.dims, lost, new.maybe_unbound, max(new.ends or 0, value.ends or 0), new.maybe_end, few)
+            ends = max(new.ends or 0, value.ends or 0) if visible else new.ends
+            return Dyn(new.value, new.type, new.dims, lost, new.maybe_unbound, ends, new.maybe_end, few)
         return new
 
     return replace

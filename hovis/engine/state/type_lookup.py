@@ -102,6 +102,14 @@ def is_python_class(cls: type) -> bool:
     return bool(cls.__flags__ & _HEAP_TYPE) and getattr(cls, "__module__", None) != "builtins" and "__dict__" in type.__dict__
 
 
+def is_common(cls: type) -> bool:
+    """Is cls one of the builtin classes of plain data, whose instances run no code of the user by themselves?"""
+    return id(cls) in _COMMON  # (a metaclass may define how classes are compared)
+
+
+_COMMON: Final = frozenset(map(id, (int, float, complex, bool, str, bytes, type(None), list, dict, tuple, set, frozenset)))
+
+
 def is_plain(cls: type) -> bool:
     """Can instances of cls be virtual: do they have only attributes and no finalizer, and are they made by ``object.__new__``?"""
     return lookup(cls, "__new__") is object.__dict__["__new__"] and has_plain_layout(cls)

@@ -29,10 +29,11 @@ own_code.leave_as_calls(__file__)
 Path = tuple[int | str, ...]
 Policy = Mapping[Path, str]
 
-#: Policies: the value is known; it is unknown even if it decides a branch; only its type is known.
+#: Policies: the value is known; it is unknown even if it decides a branch; only its type is known; only its type if it is a container or a text.
 KNOWN: Final = "known"
 DYNAMIC: Final = "dynamic"
 WIDE: Final = "wide"
+PLAIN: Final = "plain"
 
 #: Strings longer than this are treated as data: only their class is known.
 TEXT: Final = 64
@@ -50,6 +51,8 @@ _NAMED: Final = frozenset({types.FunctionType, types.ModuleType, re.Pattern})
 _TYPED: Final = frozenset({list, set, bytearray, dict, tuple, str, bytes, frozenset})
 #: Those of them of which it knows nothing but the class, whatever their size.
 _SIZED: Final = frozenset({list, set, bytearray, frozenset})
+#: Those of which PLAIN makes it know nothing but the class.
+_DATA: Final = frozenset({dict, tuple, str, bytes})
 
 
 class Key(tuple[Any, ...]):
@@ -80,9 +83,23 @@ def key_of(args: tuple[Any, ...], kwargs: Mapping[str, Any], policy: Policy) -> 
 
 def by_types(variants: Mapping[Key, Any], policy: Policy) -> dict[tuple[Any, ...], Any]:
     """Index the variants whose keys consist of types only, where the type is all that a key ever records of the argument (see ``_is_all``). They
-    can be found by the types of the arguments alone. Empty if there is a policy.
+    can be found by the types of the arguments alone.
     """
-    return {} if policy else {tuple(key): variant for key, variant in variants.items() if all(isinstance(part, type) and _is_all(part) for part in key)}
+    inside = {path[0] for path in policy if len(path) > 1}
+
+    def fits(at: int, part: Any) -> bool:
+        how = policy.get((at,))
+        if how is WIDE or (how is PLAIN and part in _DATA):
+            return part in _TYPED or part in _NUMBERS
+        return how is not KNOWN and at not in inside and isinstance(part, type) and _is_all(part)
+
+    return {tuple(key): variant for key, variant in variants.items() if all(fits(at, part) for at, part in enumerate(key))}
+
+
+def data_paths(args: tuple[Any, ...], kwargs: Mapping[str, Any], policy: Policy) -> list[Path]:
+    """List the arguments that PLAIN would treat in another way than the policy does."""
+    given = [((k,), value) for k, value in enumerate(args)] + [((name,), value) for name, value in kwargs.items()]
+    return [path for path, value in given if type(value) in _DATA and path not in policy]
 
 
 def _is_all(kind: type) -> bool:
@@ -99,7 +116,7 @@ def _part(value: Any, path: Path, policy: Policy, depth: int, seen: list[int]) -
         return constant(value)
     if kind in _NUMBERS:
         return kind
-    if how is not None:
+    if how is not None and (how is not PLAIN or kind in _DATA):
         return kind if kind in _TYPED else None
     if kind in _WORDS:
         return value, kind
@@ -244,7 +261,7 @@ def spec_of(value: Any, part: Any, path: Path, policy: Policy) -> Any:
 def variable(value: Any, part: Any, path: Path, policy: Policy) -> Iterator[tuple[Path, Any]]:
     """Yield the known parts of an argument that may have any number of different values, as (path, known fact)."""
     kind = type(value)
-    if (policy and policy.get(path)) or kind in _NUMBERS or kind in _WORDS or part is None:
+    if (policy and policy.get(path, PLAIN) is not PLAIN) or kind in _NUMBERS or kind in _WORDS or part is None or (kind in _DATA and part is kind):
         return
     if issubclass(kind, tuple) and type(part) is tuple and part[0] is kind:
         yield path, len(part)

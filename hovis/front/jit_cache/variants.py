@@ -1,7 +1,8 @@
 """Cached residuals: their guards, and how they are called."""
 
+import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from hovis.base import own_code
 from hovis.bytecode.resumption.continuation import Exit
@@ -9,16 +10,32 @@ from hovis.engine.environment.guards import compile_guards
 from hovis.front.jit_cache.cache_keys import Key
 from hovis.front.traces import Trace
 from hovis.ir.model import Effect
-from hovis.ir.operations import resume
+from hovis.ir.operations import continued_generator, resume
 from hovis.lattice import Const
 
 own_code.leave_as_calls(__file__)
+
+#: Callees that continue original code where a residual is left.
+LEAVING: Final = (resume, continued_generator)
+
+
+def is_opaque(traced: Trace) -> bool:
+    """Has a trace left calls of which nothing is known, besides those that leave the residual?"""
+    return any(op.effect & Effect.OPAQUE and op.callee not in LEAVING for function in traced.functions for op in function.ops())
+
+
+def exits_of(traced: Trace) -> Iterator[Exit]:
+    """Yield the places where the residual is left for the original code."""
+    for function in traced.functions:
+        for op in function.ops():
+            if op.callee is resume and isinstance(op.args[0], Const) and isinstance(op.args[0].value, Exit):
+                yield op.args[0].value
 
 
 class Variant:
     """One residual with its key, its guards, and the way to call it."""
 
-    __slots__ = ("call", "contest", "has_won", "holds", "key", "picks", "plain", "told", "trace")
+    __slots__ = ("call", "contest", "has_won", "holds", "key", "lookup", "picks", "plain", "told", "trace")
     contest: Any
 
     def __init__(self, traced: Trace, original: Callable[..., Any], key: Key, count: int, names: tuple[str, ...]) -> None:
@@ -27,6 +44,8 @@ class Variant:
         self.contest = None
         #: has the residual won a contest narrowly?
         self.has_won = False
+        #: the least number of seconds that it has taken to find it
+        self.lookup = math.inf
         self.told = ""
         self.call: Callable[..., Any] = self.initial()
         self.holds = compile_guards(traced.guards)
@@ -42,16 +61,16 @@ class Variant:
         """Has the trace left the whole function as a call of the original?"""
         return self.trace.fallback
 
-    def is_opaque(self) -> bool:
-        """Has the trace left calls of which nothing is known?"""
-        return any(op.effect & Effect.OPAQUE for function in self.trace.functions for op in function.ops())
+    def gain(self) -> float:
+        """Return how many times as fast as the function itself the residual is, according to the contest; 0: not known."""
+        times = self.contest.seconds if self.contest is not None else {}
+        # other processes only make calls slower
+        return min(times["plain"]) / min(times["residual"]) if times.get("plain") and times.get("residual") else 0.0
 
-    def exits(self) -> Iterator[Exit]:
-        """Yield the places where the residual is left for the original code."""
-        for function in self.trace.functions:
-            for op in function.ops():
-                if op.callee is resume and isinstance(op.args[0], Const) and isinstance(op.args[0].value, Exit):
-                    yield op.args[0].value
+    def cost_of_lookup(self) -> float:
+        """Return which part of a call finding the residual takes; 0: not known."""
+        times = self.contest.seconds.get("residual") if self.contest is not None else None
+        return self.lookup / min(times) if times else 0.0
 
     def initial(self) -> Callable[..., Any]:
         """Return the function of the unknown arguments that is called at first."""

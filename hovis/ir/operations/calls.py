@@ -15,6 +15,18 @@ def resume(exits: Any, *values: object) -> object:
     return begin()
 
 
+def continued_generator(rest: Any, begun: bool, *values: object) -> object:
+    """A generator whose body is continued in its original code. rest: a ``Continuation``; begun: it stands at a yield, which is executed once more;
+    values: of its variables and stack, and those of the activations that it has called.
+    """
+    begin = rest.begin(values, UNBOUND)
+    del values
+    made = begin()
+    if begun:
+        next(made)
+    return made
+
+
 def apply(function: Callable[..., object], args: Iterable[object], kwargs: Mapping[str, object]) -> object:
     """``function(*args, **kwargs)``."""
     return function(*args, **kwargs)

@@ -26,7 +26,7 @@ def match_class(subject: object, cls: Any, count: int, names: tuple[str, ...]) -
     if code is None:
         shown = f"({', '.join(found)}{',' if found else ''})"
         text = f"def matching(subject):\n match subject:\n  case cls({', '.join(patterns)}):\n   return {shown}\n return None"
-        code = _class_patterns[key] = compile(text, "<match>", "exec")
+        code = _class_patterns[key] = compile(text, "<hovis>", "exec")
     exec(code, scope)
     result: tuple[object, ...] | None = scope["matching"](subject)
     return result

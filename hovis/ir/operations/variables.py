@@ -137,4 +137,4 @@ def import_from(module: Any, name: str) -> object:
     return scope["found"]
 
 
-_FROM: Final = compile("from _ import item as found", "<string>", "exec")
+_FROM: Final = compile("from _ import item as found", "<hovis>", "exec")

@@ -46,20 +46,20 @@ rows(
     CONTAINERS,
     list,
     """
-    append   list any -> none w
-    clear    list -> none w
-    copy     list -> list r
+    append   list+ any -> none w
+    clear    list+ -> none w
+    copy     list+ -> list r
     count    list_of_atoms solid -> int
     count    list any -> int o
-    extend   list container -> none wr
-    extend   list any -> none o
+    extend   list+ container -> none wr
+    extend   list+ any -> none o
     index    list_of_atoms solid index? index? -> int !
     index    list any any? any? -> int o
-    insert   list index any -> none w
-    pop      list index? -> any wr!
+    insert   list+ index any -> none w
+    pop      list+ index? -> any wr!
     remove   list_of_atoms solid -> none w!
     remove   list any -> none o
-    reverse  list -> none w
+    reverse  list+ -> none w
     sort     list_of_atoms :key=none? :reverse=bool? -> none w!
     sort     list :key=any? :reverse=any? -> none o
     """,
@@ -71,7 +71,6 @@ rows(
     dict,
     """
     clear       -> none w
-    copy        -> dict r
     items       -> dict_items
     keys        -> dict_keys
     pop         key -> any wr!
@@ -81,8 +80,10 @@ rows(
     update      dict? -> none wro
     values      -> dict_values
     """,
-    receiver="dict",
+    receiver="dict+",
 )
+
+rows(CONTAINERS, dict, "copy dict -> dict r")  # an instance of a subclass is iterated over
 
 rows(
     CONTAINERS,
@@ -109,7 +110,7 @@ rows(
     union                        any* -> set o
     update                       any* -> none o
     """,
-    receiver="set",
+    receiver="set+",
 )
 
 rows(
@@ -138,7 +139,8 @@ rows(
 
 def _looked_up(d: AbstractValue, key: AbstractValue, default: AbstractValue = NONE) -> Answer | None:
     """``dict.get`` with a key whose hash and ``==`` run no user code."""
-    if class_of(d) is not dict or not atomic(key):
+    cls = class_of(d)
+    if cls is None or not issubclass(cls, dict) or not atomic(key):
         return None
     return Answer(join(values_of(d), part(default)), READS)
 

@@ -132,7 +132,15 @@ GETITEM: Final = first_of(
 SETITEM: Final = signatures("list index any -> none w!", "dict key any -> none w", "list|dict any any -> none o")
 DELITEM: Final = signatures("list index -> none w!", "list slice -> none w!", "dict key -> none w!", "list|dict any -> none o")
 
-CONTAINS: Final = signatures(
+
+def _outside(a: AbstractValue, item: AbstractValue) -> Answer | None:
+    """A container is none of the atoms in a tuple, and equal to none."""
+    return Answer(Const(False)) if class_of(a) is tuple and atomic(a) and class_of(item) in _UNLIKE_ATOMS else None
+
+
+#: Classes whose instances are equal to no atom. (A set may be equal to a frozenset.)
+_UNLIKE_ATOMS: Final = (list, dict)
+_CONTAINS: Final = signatures(
     "str str -> bool",
     "bytes bytes -> bool",
     "bytes int -> bool !",
@@ -143,6 +151,7 @@ CONTAINS: Final = signatures(
     "set key -> bool r",
     "list|tuple|dict|set|frozenset any -> bool o",
 )
+CONTAINS: Final = first_of(_outside, _CONTAINS)
 
 
 # ------------------------------------------------------------------------------------------------- comparison, truth

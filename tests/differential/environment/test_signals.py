@@ -246,7 +246,7 @@ def of_programs(theme, count):
                 specs = program.specs(program.arguments(module, 0))
             except Exception:
                 continue                         # the program was drawn with arguments that cannot be made
-            yield f"{theme} {seed}", original, hovis.options(fuel=20_000).specialize(module["f"], *specs)
+            yield f"{theme} {seed}", original, hovis.options(fuel=20_000).trace(module["f"], *specs).compile()
 
 
 WALKED = {"goldens": of_goldens, "loops": of_loops, "corpus": lambda: of_programs("corpus", 250)}

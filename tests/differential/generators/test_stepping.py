@@ -1,5 +1,6 @@
 """Iterators taken by hand, and sorting what is stepped through."""
 
+import hovis
 from tests.differential.harness.splitting import Programs, check
 
 program = Programs()
@@ -104,3 +105,21 @@ def b6(l):
 @program.parametrize
 def test_as_cpython(fn, call, split, fallback):
     check(fn, call, split, fallback)
+
+
+def test_steps_of_iterators_that_other_code_has():
+    def steps(make, items, kept):
+        iterator = make(items)
+        kept.append(iterator)
+        return next(iterator, None), next(iterator, "end")
+
+    for make in (enumerate, lambda xs: zip(xs, xs), lambda xs: map(str, xs), iter, reversed):
+        for items in ([], [1], [1, 2], "ab"):
+            assert hovis.jit(steps)(make, items, []) == steps(make, items, [])
+
+    def direct(items, kept):
+        iterator = enumerate(items)
+        kept.append(iterator)
+        return next(iterator, None), list(kept[0])
+
+    assert hovis.jit(direct)([1, 2], []) == direct([1, 2], [])

@@ -20,11 +20,18 @@ import types
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+try:
+    import resource
+except ImportError:
+    resource = None  # on Windows
+
 DRAINED = 200      # the maximum number of elements taken from a returned iterator
+MEMORY = 1 << 30   # the number of bytes that a call may take, besides those that the process has
 
 
 class TookTooLong(BaseException):
@@ -37,7 +44,7 @@ NOT_THE_PROGRAM_S = (TookTooLong, KeyboardInterrupt, SystemExit, GeneratorExit)
 
 @contextlib.contextmanager
 def limit(seconds: float) -> Iterator[None]:
-    """Limit the CPU time of a block; no limit where alarms are not available (Windows, other threads)."""
+    """Limit the CPU time of a block, and the memory that it takes in addition; no limit where alarms are not available (Windows, other threads)."""
     def ring(*_: object) -> None:
         raise TookTooLong(f"more than {seconds} s")
     try:
@@ -47,10 +54,27 @@ def limit(seconds: float) -> Iterator[None]:
         return
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
-        yield
+        with _limited_memory():
+            yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
+
+
+@contextlib.contextmanager
+def _limited_memory() -> Iterator[None]:
+    """Let a block fail at once that repeats a text 2**31 times; else it might take a minute, or all the memory of the machine."""
+    statistics = Path("/proc/self/statm")
+    if resource is None or not statistics.exists():
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = int(statistics.read_text().split()[0]) * resource.getpagesize() + MEMORY
+    resource.setrlimit(resource.RLIMIT_AS, (most if soft == resource.RLIM_INFINITY else min(most, soft), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 @dataclass(frozen=True)

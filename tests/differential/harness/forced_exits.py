@@ -20,7 +20,8 @@ def forced(seed: object, part: int = PART) -> Iterator[list[continuation.Exit]]:
     taken: list[continuation.Exit] = []
     is_cold, begin, often = Assumptions.is_cold, continuation.Exit.begin, continuation.OFTEN
 
-    def drawn(self, code, pc):
+    def drawn(self, frames, pc):
+        code = frames[-1].code
         return pc > 0 and not code.filename.startswith(PACKAGE) and zlib.crc32(f"{seed} {code.qualname} {pc}".encode()) % 100 < part
 
     def noted(self, values, missing):

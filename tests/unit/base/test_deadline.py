@@ -261,7 +261,7 @@ def test_all_kinds_of_calls_share_the_time_until_a_residual_has_won(ticking, mon
     assert not fallbacks[0] and fallbacks[-1] and sum(spent) < 3 and spent[-1] < 0.5
     [first, *_] = compiled._variants.values()
     first.contest.winner, first.has_won = "residual", True
-    compiled._settle(first, first.contest)
+    compiled._settle(first, first.contest, (9, "a"), {})
     assert [trace.fallback for trace in compiled.traces] == [False] * fallbacks.count(False)
     assert compiled(9, "c") == steps(9, "c")
     assert not compiled.traces[-1].fallback

@@ -76,7 +76,7 @@ def items(*source):
 def test_items_are_examples_if_they_are_of_one_class():
     assert items([1, 2, 3]) == 1
     assert items((1, "a")) is NOTHING
-    assert items([]) is NOTHING
+    assert items([]) is operations.END
     assert items({"a": 1}) == "a"
     assert items([1] * ITEMS + ["later ones are not looked at"]) == 1
     assert items(iter([1, 2])) is NOTHING

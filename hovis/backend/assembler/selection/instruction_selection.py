@@ -16,9 +16,9 @@ from hovis.backend.assembler.selection import inline_guards
 from hovis.backend.assembler.selection.constant_pool import Pool
 from hovis.backend.assembler.selection.operator_rules import ATTRIBUTE, IS, IS_NOT, NOT, TRUTH, UNPACK, spread
 from hovis.backend.assembler.selection.selection_rules import CHOSEN, FIXED, Rule, constant_of, is_bool, is_constant
-from hovis.backend.assembler.selection.stack_code import COVER, DO, DROP, GUARD, KEEP, MOVE, STORE, UNGUARD, Item, StackCode
+from hovis.backend.assembler.selection.stack_code import COVER, DO, DROP, GUARD, KEEP, MOVE, STORE, UNGUARD, Item, StackCode, Writer
 from hovis.backend.assembler.selection.variable_rules import ALIASES
-from hovis.backend.tracebacks import Untrim, outline
+from hovis.backend.tracebacks import Trim, Untrim, outline
 from hovis.ir import operations as ops
 from hovis.ir.model import Block, Branch, Function, Invoke, Jump, Op, Operand, Param, Raise, Return
 from hovis.lattice import Const, Type
@@ -33,8 +33,10 @@ _FUNCTIONS: Final = (FunctionType, BuiltinFunctionType, MethodDescriptorType, Fu
 class Linear(StackCode):
     """Selects the stack code of a Function, block by block."""
 
-    def __init__(self, flow: Flow, pool: Pool, namespace: dict[str, Any], watched: Callable[[Op], bool]) -> None:
-        super().__init__(flow, pool, namespace, watched)
+    def __init__(
+        self, flow: Flow, pool: Pool, namespace: dict[str, Any], watched: Callable[[Op], bool], trimmed: Callable[[Op, Operand], int | None]
+    ) -> None:
+        super().__init__(flow, pool, namespace, watched, trimmed)
         self.rules: dict[Op, Rule | None] = {}
         #: how a Branch jumps to its true edge (``POP_JUMP_IF_…``, or FOR_ITER and LOOK to its false one); None: the condition is known
         self.tests: dict[Block, str | None] = {}
@@ -314,6 +316,10 @@ class Linear(StackCode):
             self.callee(ALIASES.get(id(callee), callee))
         for value in op.args:
             self.push(value)
+            if callee is ops.resume and (trimmed := self.trimmed(op, value)) is not None:
+                self.macro(_repair)
+                if trimmed:
+                    self.tell(Trim(trimmed))
         for _, value in op.kwargs:
             self.push(value)
 
@@ -335,6 +341,10 @@ class Linear(StackCode):
         else:
             self.do(OP["LOAD_ATTR"], at << 1 | 1, 1)
         self.unguard(op)
+
+
+def _repair(writer: Writer) -> None:
+    writer.mend()
 
 
 def unpacked_count(op: Op) -> int:

@@ -58,12 +58,16 @@ class Writer(Protocol):
 class StackCode(abc.ABC):
     """Writes the stack code of one block; the selection rules use its methods."""
 
-    def __init__(self, flow: Flow, pool: Pool, namespace: dict[str, Any], watched: Callable[[Op], bool]) -> None:
+    def __init__(
+        self, flow: Flow, pool: Pool, namespace: dict[str, Any], watched: Callable[[Op], bool], trimmed: Callable[[Op, Operand], int | None]
+    ) -> None:
         self.flow = flow
         self.pool = pool
         self.namespace = namespace
         #: may the traceback of the exception that this op returns be inspected?
         self.watched = watched
+        #: returns how many entries of the traceback of an exception that a side exit takes are removed there (None: it is not repaired there)
+        self.trimmed = trimmed
         self.items: list[Item] = []
         #: ops whose result stays on the stack
         self.inline: set[Operand] = set()

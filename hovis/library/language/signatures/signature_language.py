@@ -3,15 +3,18 @@
 A *rule* maps the abstract arguments of a call to an :class:`Answer` (the type of the result and the effect), or to
 None if nothing is known, which makes the call opaque.  A row of a table is a name and a signature:
 
-    signature = parameter … "->" result ["!"] ["r"] ["w"] ["o"]  ! may raise, r reads, w writes mutable memory,
-                                                                 o runs code of the user's: only the class is known
-    parameter = [[":"] name "="] kind {"|" kind} ["?" | "*"]     : keyword only, ? optional, * any number
+    signature = parameter … "->" result ["!"] ["r"] ["w"] ["i"] ["o"]  ! may raise, r reads, w writes mutable memory, i has another effect,
+                                                                       o runs code of the user's: only the class is known
+    parameter = [[":"] name "="] kind {"|" kind} ["?" | "*"]           : keyword only, ? optional, * any number
     result    = class {"|" class} | "(" class "," … ")" | "any"
 
-Several rows of the same name are tried in order.  Kinds stand for *exact* classes, never subclasses; a kind may add
+Several rows of the same name are tried in order.  Kinds stand for *exact* classes, not for subclasses (but ``list+`` does); a kind may add
 an effect: ``index`` and ``real`` may raise OverflowError for an int, unless it is known to be small enough.
 """
 
+import datetime
+import io
+import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any as Anything
@@ -57,6 +60,16 @@ def _number(*classes: type) -> Kind:
     return fits
 
 
+def _derived(base: type) -> Kind:
+    """Make the kind of instances of a class and of classes derived from it, for what C code does with them without asking their classes."""
+
+    def fits(a: AbstractValue) -> Effect | None:
+        cls = class_of(a)
+        return PURE if cls is not None and issubclass(cls, base) else None
+
+    return fits
+
+
 def _when(test: Callable[[AbstractValue], bool]) -> Kind:
     return lambda a: PURE if test(a) else None
 
@@ -90,6 +103,7 @@ RANGE_ITERATORS: Final[tuple[type, ...]] = (type(iter(range(1))), type(iter(rang
 _NAMED: Final[tuple[type, ...]] = (
     *(int, float, bool, complex, str, bytes, tuple, list, dict, set, frozenset, range, slice, object),
     *(map, filter, zip, enumerate, *VIEWS),
+    *(bytearray, memoryview, io.BytesIO, io.StringIO, struct.Struct, datetime.date, datetime.timedelta),
 )
 CLASSES: Final[dict[str, type]] = {cls.__name__: cls for cls in _NAMED} | {"none": type(None)}
 
@@ -113,6 +127,8 @@ KINDS: Final[dict[str, Kind]] = {name: _exactly(cls) for name, cls in CLASSES.it
     "container": _exactly(list, tuple, str, bytes, range, dict, set, frozenset, *VIEWS),
     "frozen": _exactly(tuple, str, bytes, range, frozenset),
     "mutable": _exactly(list, dict, set, *VIEWS),
+    **{f"{cls.__name__}+": _derived(cls) for cls in (list, dict, set)},
+    "buffer": _exactly(bytes, bytearray, memoryview),
     "codec": _constant("utf-8", "utf8", "ascii", "latin-1", "latin1"),
     "onerror": _constant("strict", "ignore", "replace"),
 }
@@ -161,7 +177,7 @@ def _result(text: str) -> AbstractValue:
 #: The effect of an opaque call of which only the class of the result is known.
 ANYTHING: Final = Effect.OPAQUE | RAISES | READS | WRITES
 
-_FLAGS: Final = {"!": RAISES, "r": READS, "w": WRITES, "o": ANYTHING}
+_FLAGS: Final = {"!": RAISES, "r": READS, "w": WRITES, "i": Effect.IO, "o": ANYTHING}
 
 
 class Signature:

@@ -41,7 +41,8 @@ def _pushed(m: Machine, status: "int | None") -> Any:
 
 @action(next, counts=(1, 2))
 def take_next(m: Machine, args: Args, named: Named) -> Any:
-    if not isinstance(args[0], Ref) or m.obj(args[0]) is None or named:
+    known = isinstance(args[0], Ref) and m.obj(args[0]) is not None
+    if named or not (known or (len(args) == 2 and iteration.is_quiet(m, args[0]) and isinstance(args[1], Known) and args[1].value is ops.END)):
         return None
     depth = len(m.state.frames)
     status = iteration.next_(m, args)

@@ -1,8 +1,10 @@
 """Actions for ``container[key]``: load, store and delete; and for ``in``."""
 
 import functools
+import gc
 import operator
 import types
+from collections import defaultdict
 from typing import Any
 
 from hovis.engine.calls import enums
@@ -104,6 +106,8 @@ def _get_from_static(m: Machine, container: Known, key: V) -> Any:
     """Fold a load from a known container that existed before the trace."""
     held = container.value
     kind = type(held)
+    if kind is defaultdict:
+        return _get_default(m, container, held, key)  # type: ignore[arg-type]
     if kind not in (list, dict, tuple, str, bytes, range, types.MappingProxyType):
         return None
     whole = as_constant(m, key)
@@ -140,6 +144,19 @@ def _get_from_static(m: Machine, container: Known, key: V) -> Any:
         return m.raise_new(IndexError, *error.args)
     except TypeError:
         return None
+
+
+def _get_default(m: Machine, container: Known, held: "defaultdict[Any, Any]", key: V) -> Known | None:
+    """Fold a load from a known defaultdict that has the key; None if it may be missing, which calls the factory."""
+    whole = as_constant(m, key)
+    if not isinstance(whole, Known) or not known_key(whole):
+        return None
+    found = held.get(whole.value, UNBOUND)
+    if found is UNBOUND or not m.environment.static(container, ("item", held, whole.value, found)):
+        return None
+    m.effort.covers(held, whole.value)
+    use(m, container, whole)
+    return Known(found, labels_of(container, whole))
 
 
 def _one_item(held: Any, key: Any) -> "tuple[str, Any, Any, Any] | None":
@@ -284,6 +301,12 @@ def _among(m: Machine, container: V, item: V) -> Known | None:
     return None if at is None else Known(at >= 0, labels_of(container, item))
 
 
+def _shown(proxy: object) -> dict[Any, Any] | None:
+    """Return the dict of which this is a read-only view, unless it is that of a class."""
+    held = next(iter(gc.get_referents(proxy)), None) if type(proxy) is types.MappingProxyType else None
+    return held if type(held) is dict and "__module__" not in held else None
+
+
 @action(operator.contains)
 def contains(m: Machine, args: Args, named: Named) -> Any:
     container, item = args
@@ -297,6 +320,8 @@ def contains(m: Machine, args: Args, named: Named) -> Any:
         use(m, container, whole)
         found = obj.find(whole.value) >= 0 if obj.kind == "dict" else whole.value in obj.keys
         return Known(found, labels_of(container, whole))
+    if isinstance(container, Known) and (shown := _shown(container.value)) is not None:
+        return m.call(Known(operator.contains), [Known(shown, container.labels), item], {})
     if isinstance(container, Known) and type(container.value) in (dict, list, set, frozenset) and isinstance(whole, Known) and known_key(whole):
         if type(container.value) is list and not all(map(is_immutable, container.value)):
             return None
