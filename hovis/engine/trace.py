@@ -15,6 +15,7 @@ from hovis.engine.calls.argument_binding import Callee
 from hovis.engine.control import environment_loops, identity_sets, iteration, iterators, raising, residual_generators, tested_items
 from hovis.engine.entries.entry import Entry
 from hovis.engine.environment import aliased_stores, escaping_objects, guards
+from hovis.engine.environment.fixed_facts import FixedFacts
 from hovis.engine.environment.guards import Guard
 from hovis.engine.handlers import HANDLERS
 from hovis.engine.machine.materialize import Leak
@@ -116,7 +117,13 @@ class Result:
     @property
     def assumed(self) -> tuple[Guard, ...]:
         """What the traced function relies on in an environment that is taken as frozen."""
-        return tuple(self.engine.environment.assumed.values())
+        return self.engine.environment.all_assumed()
+
+    @property
+    def fixed(self) -> FixedFacts:
+        """The same, for another trace of the function, with the objects whose contents are relied on."""
+        environment, stored = self.engine.environment, self.engine.tables.stored
+        return FixedFacts(environment.all_assumed(), environment.static_objects.values(), {at: frozenset(names) for at, (_, _, names) in stored.items()})
 
 
 class PythonEngine(Engine):
@@ -166,11 +173,12 @@ def run(
     left: Iterable[types.CodeType] = (),
     learned: "Learned | None" = None,
     assumptions: "Assumptions | None" = None,
+    fixed: FixedFacts | None = None,
 ) -> Result:
     """Trace fn for the given arguments, one part for each parameter (``*args`` and ``**kwargs`` last).
 
     wanted: the code of the function that is to be specialized, if fn only calls it; left: the codes of callees that stay calls;
-    learned: what earlier traces of fn have learned, to which this trace adds.
+    learned: what earlier traces of fn have learned, to which this trace adds; fixed: what needs no test although the environment is not frozen.
     Raises GiveUp with the reason if the call has to be left as a whole.
     """
     code = normalize(fn.__code__)
@@ -179,7 +187,7 @@ def run(
     held = sum(map(_held, parts))
     fuel += budget.PER_PART * held + budget.PER_INSTRUCTION * len(code.instructions)
     engine = engine_for(library, package, frozen, known_sizes, volatile, held)
-    engine.tables.wanted, engine.assumptions = wanted, assumptions
+    engine.tables.wanted, engine.assumptions, engine.environment.fixed = wanted, assumptions, fixed
     data = [value for name, value in fn.__globals__.items() if not name.startswith("__") and not issubclass(type(value), str | bytes)]
     roots = engine.effort.roots = [*(part.value for part in parts if isinstance(part, Fixed)), *data, fn.__closure__]
     engine.environment.guard("function", fn, None, fn.__code__)

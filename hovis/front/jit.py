@@ -13,9 +13,8 @@ import inspect
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from hovis.backend.tracebacks import hide
 from hovis.base import deadline, interrupts, own_code
 from hovis.base.function_wrapper import Wrapper, take_names
 from hovis.base.once import COMPILER, in_turn
@@ -32,6 +31,7 @@ from hovis.front.autotuner import LONGER, STAYS, Contest
 from hovis.front.callables import python_function
 from hovis.front.jit_cache import nested_jit
 from hovis.front.jit_cache.cache_keys import DYNAMIC, KNOWN, PLAIN, WIDE, Key, Path, by_types, constant, data_paths, key_of, part_at, spec_of, variable
+from hovis.front.jit_cache.call_dispatch import MOST, compile_dispatch, go_on
 from hovis.front.jit_cache.call_places import Places, names_of, signature_of
 from hovis.front.jit_cache.plans import BRIEF, BY_CLASS, OBSERVED, SHORTER, WORTH, Plans, contest_between, with_refuted
 from hovis.front.jit_cache.recursion import may_recur
@@ -63,6 +63,10 @@ CLEARLY: Final = 1.5
 BRIEFLY: Final = 0.1
 ENOUGH_CALLS: Final = 16
 ENOUGH: Final = 0.1
+#: After this many lookups in vain, not counting those that residuals which have won made good, STAYS calls go to the function without one. A lookup
+#: counts as so many seconds at most.
+LOSSES: Final = 64
+DEAREST_LOOKUP: Final = 2e-6
 #: If no residual has won, STAYS calls go to the function before the next lookup; this number grows by the factor LONGER each time, up to this limit.
 LONGEST: Final = 1 << 20
 
@@ -103,10 +107,12 @@ class Jitted(Wrapper):
     goes_by_name = False
     #: Is the cost of tracing weighed against the time that residuals have saved?
     pays_for_traces = True
+    if TYPE_CHECKING:
+        __call__: Callable[..., Any]
 
     __slots__ = (
-        "__dict__", "__weakref__", "_by_itself", "_by_types", "_failed", "_function", "_hopeless", "_in_contest", "_longer", "_made", "_noted",
-        "_options", "_plans", "_policy", "_seen", "_signature", "_static", "_trace_time", "_unobserved", "_variants",
+        "__call__", "__dict__", "__weakref__", "_balance", "_by_types", "_failed", "_function", "_hopeless", "_in_contest", "_longer", "_made", "_noted",
+        "_options", "_plans", "_policy", "_seen", "_signature", "_static", "_trace_time", "_unobserved", "_variants", "_waits",
     )  # fmt: skip
 
     def __init__(self, fn: Any, static: tuple[str, ...], options: tracing.Options) -> None:
@@ -132,9 +138,11 @@ class Jitted(Wrapper):
         #: has tracing the function exceeded its time limit?
         self._hopeless = False
         self._trace_time = TraceTime()
-        #: number of calls that go to the function itself before the next lookup; and the number for the next time
-        self._by_itself = 0
+        #: number of calls that go to the function itself before the next lookup (in a list of one item); and the number for the next time
+        self._waits = [0]
         self._longer = STAYS
+        #: seconds that residuals have saved lately, less those that were spent on useless lookups
+        self._balance = 0.0
         #: number of calls that are observed before the next trace, unless it is the first one
         self._unobserved = OBSERVED
         self._plans = Plans(options.refuted is not None and options.seconds is None and not options.strict)
@@ -142,6 +150,7 @@ class Jitted(Wrapper):
         self._in_contest = 0
         #: guards that have failed, with the number of failures, by their keys
         self._failed: dict[Any, tuple[Guard, int]] = {}
+        self._renew()
 
     def _paths(self, static: tuple[str, ...]) -> list[Path]:
         if not static:
@@ -160,26 +169,35 @@ class Jitted(Wrapper):
         # a trace enters the function itself, whatever residuals there are
         return (self._function,) if type(self) in ENTERED_THROUGH else None
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        try:
-            if left := self._by_itself:
-                self._by_itself = left - 1
-                return self._function(*args, **kwargs) if kwargs else self._function(*args)
-            variant = None if kwargs else self._by_types.get(tuple(map(type, args)))
-            if variant is None:
-                variant = self._variants.get(self._key(args, kwargs))
-            elif variant.plain and variant.contest is None and variant.holds():
-                return variant.call(*args)
-            if variant is None or not variant.holds():
-                if self._unobserved > 0 and self._plans.current != BRIEF:
-                    return self._observed(args, kwargs)
-                variant = self._compile(args, kwargs)
-            if variant is None:
-                return self._function(*args, **kwargs)
-            return variant.run(args, kwargs) if variant.contest is None else self._contested(variant, variant.contest, args, kwargs)
-        except BaseException:
-            hide()
-            raise
+    @property
+    def _by_itself(self) -> int:
+        """The number of calls that go to the function itself before the next lookup."""
+        return self._waits[0]
+
+    @_by_itself.setter
+    def _by_itself(self, number: int) -> None:
+        self._waits[0] = number
+
+    def _renew(self) -> None:
+        """Generate the function that calls run, for the residuals that are in use now."""
+        fit = [(types, one) for types, one in self._by_types.items() if one.plain and one.contest is None]
+        _RUN.__set__(self, compile_dispatch(fit[-MOST:], go_on(self, self._function, self._waits)))
+
+    def dispatch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Do a call for which generated code has chosen nothing: find or make its residual by the key of the arguments."""
+        variant = None if kwargs else self._by_types.get(tuple(map(type, args)))
+        if variant is None:
+            variant = self._variants.get(self._key(args, kwargs))
+        if variant is None or not variant.holds():
+            if self._unobserved > 0 and self._plans.current != BRIEF:
+                return self._observed(args, kwargs)
+            variant = self._compile(args, kwargs)
+        if variant is None:
+            return self._function(*args, **kwargs)
+        if variant.contest is None:
+            self._balance = min(self._balance + variant.saves, LOSSES * DEAREST_LOOKUP)
+            return variant.run(args, kwargs)
+        return self._contested(variant, variant.contest, args, kwargs)
 
     def _observed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function itself, and record what the next trace may assume."""
@@ -195,19 +213,24 @@ class Jitted(Wrapper):
     def _contested(self, variant: Variant, contest: Contest, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Do a call that may go to the function itself: to find out which is quicker, or because that is known."""
         if contest.winner is not None:
-            return self._timed(args, kwargs) if self._leave_alone(args, kwargs) else self._function(*args, **kwargs)
+            if self._leave_alone(args, kwargs):
+                return self._timed(args, kwargs)
+            self._lose(variant)
+            return self._function(*args, **kwargs)
         here = threading.get_ident()
         if self._in_contest == here:
             # a recursive call: calling the function from here takes two Python frames for each call, which would halve the recursion depth
-            variant.contest = None
+            self._win(variant)
             return variant.run(args, kwargs)
         way, self._in_contest = contest.begin(), here
         start = time.perf_counter()
         try:
             if way == "plain":
                 return self._function(*args, **kwargs)
-            found = None if kwargs else self._by_types.get(tuple(map(type, args)))
-            found = found or self._variants.get(self._key(args, kwargs), variant)  # so that it takes as long as an ordinary call
+            if variant.alone is not None:
+                variant.lookup = 0.0
+                return variant.alone(*args)
+            found = self._variants.get(self._key(args, kwargs), variant)  # so that it takes as long as an ordinary call
             variant.lookup = min(variant.lookup, time.perf_counter() - start)
             found.holds()
             return variant.run(args, kwargs)
@@ -235,7 +258,7 @@ class Jitted(Wrapper):
             if self._tries_another(variant.gain(), variant.cost_of_lookup(), is_opaque(variant.trace), args, kwargs):
                 self._by_itself = ENOUGH_CALLS
             else:
-                variant.contest = None
+                self._win(variant)
                 self._paid()
         else:  # other processes may have slowed down the function's calls: a narrow victory has to be repeated
             variant.has_won = True
@@ -256,18 +279,18 @@ class Jitted(Wrapper):
             self._policy = {path: how for path, how in self._policy.items() if how is not PLAIN}
             if plans.current == BY_CLASS:
                 self._policy |= dict.fromkeys(paths, PLAIN)
-            self._variants, self._by_types = {}, {}
+            self._keep({})
             self._options.learned = Learned()  # what was not worth entering may be so with the profile
             return True
         has_gained = plans.settle() > WORTH
         self._observe_anew()
         if plans.current == before:
             return False
-        self._policy, self._variants = plans.residuals()
-        self._by_types = by_types(self._variants, self._policy)
-        for variant in self._variants.values():
+        self._policy, variants = plans.residuals()
+        for variant in variants.values():
             if has_gained and variant.contest is not None and variant.contest.winner == "residual":
-                variant.contest = None
+                self._win(variant)
+        self._keep(variants)
         self._paid()
         return True
 
@@ -276,8 +299,28 @@ class Jitted(Wrapper):
         self._trace_time.paid()
         if any(variant.trace.late for variant in self._variants.values()):
             with COMPILER:
-                self._variants = {key: variant for key, variant in self._variants.items() if not variant.trace.late}
-                self._by_types = by_types(self._variants, self._policy)
+                self._keep({key: variant for key, variant in self._variants.items() if not variant.trace.late})
+
+    def _keep(self, variants: dict[Key, Variant]) -> None:
+        """Use these residuals from now on."""
+        self._variants, self._by_types = variants, by_types(variants, self._policy)
+        for types, variant in self._by_types.items():
+            if variant.plain and variant.alone is None:
+                variant.alone = compile_dispatch([(types, variant)], go_on(self, self._function, self._waits))
+        self._renew()
+
+    def _win(self, variant: Variant) -> None:
+        """Let the residual of this variant do all its calls."""
+        variant.saves = variant.saving()
+        variant.contest = None
+        self._renew()
+
+    def _lose(self, variant: Variant) -> None:
+        """Record that a call was looked up in vain, while other residuals have won. If that happens too often, calls go to the function itself for a while."""
+        cost = min(variant.lookup, DEAREST_LOOKUP)
+        self._balance -= cost
+        if self._balance < -LOSSES * cost:
+            self._balance, self._by_itself = 0.0, STAYS
 
     def _leave_alone(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """If no residual has won and one has lost, try another plan: return whether there is one. Else send calls to the function for a while without
@@ -329,8 +372,7 @@ class Jitted(Wrapper):
             table = {k: v for k, v in self._variants.items() if k != made.key}
             while len(table) >= VARIANTS:
                 del table[next(iter(table))]
-            self._variants = {**table, made.key: made}
-            self._by_types = by_types(self._variants, self._policy)
+            self._keep({**table, made.key: made})
             return made
 
     def _note(self) -> None:
@@ -498,12 +540,14 @@ class Jitted(Wrapper):
     def clear_cache(self) -> None:
         """Forget all residuals."""
         with COMPILER:
-            self._variants, self._by_types = {}, {}
+            self._keep({})
 
     def __repr__(self) -> str:
         return f"<hovis.jit of {self._function!r}>"
 
 
+#: The slot in which CPython finds what a call runs; subclasses may have a method instead.
+_RUN: Final[Any] = Jitted.__dict__["__call__"]
 ENTERED_THROUGH.add(Jitted)
 nested_jit.stands_for(jit, Jitted, nested_jit.OPTIONS)
 

@@ -22,6 +22,7 @@ from hovis.diagnostics import explain as report
 from hovis.diagnostics import html
 from hovis.diagnostics.explain import Remark
 from hovis.engine import trace as engine
+from hovis.engine.environment.fixed_facts import FixedFacts
 from hovis.engine.state.type_lookup import ENTERED_THROUGH
 from hovis.engine.trace import Fixed, Leaf, Part
 from hovis.errors import TraceError, WriteError
@@ -62,6 +63,7 @@ class Trace:
         self.guards: tuple[Any, ...] = ()
         #: what is relied on without a guard, since the environment is taken as frozen
         self.assumed: tuple[Any, ...] = ()
+        self.fixed: FixedFacts | None = None
         self.static: tuple[object, ...] = ()
         #: what tracing has learned, for later traces of the function as long as this one exists
         self.kept: object = None

@@ -20,6 +20,7 @@ from hovis.diagnostics import explain as report
 from hovis.diagnostics.explain import Remark, Report
 from hovis.engine import learned as learning
 from hovis.engine import trace as engine
+from hovis.engine.environment.fixed_facts import FixedFacts
 from hovis.engine.speculation.assumptions import Assumptions
 from hovis.engine.speculation.examples import Examples
 from hovis.engine.speculation.type_feedback import Feedback
@@ -102,6 +103,8 @@ class Options:
         self.refuted: frozenset[tuple[types.CodeType, int]] | None = None
         #: what was seen in calls of the function (used by what gives examples)
         self.feedback: Feedback | None = None
+        #: what needs no test although the environment is not frozen (used by what adapts a residual)
+        self.fixed: FixedFacts | None = None
         #: keys of guards that have failed too often: their values are read at run time (used by jit)
         self.volatile: frozenset[Any] = frozenset()
         #: what traces for other arguments have learned (used by jit)
@@ -273,7 +276,7 @@ def evaluate(trace: "Trace | Function", *unknown: Any) -> Any:
 
 def _specialize(traced: Trace, specs: tuple[Any, ...], named: dict[str, Any]) -> Callable[..., Any]:
     compiled: Any = adaptive(traced.compile(), traced, lambda chosen: _trace(traced.fn, specs, named, chosen))
-    compiled.trace, traced.assumed = traced, ()  # it would keep what it refers to
+    compiled.trace, traced.assumed, traced.fixed = traced, (), None  # it would keep what it refers to
     compiled.source = traced.source
     compiled.__signature__ = inspect.signature(compiled)
     compiled.__wrapped__ = traced.fn
@@ -343,7 +346,8 @@ def _followed(fn: Any, function: types.FunctionType, signature: Signature, chose
         learned = chosen.learned
         if learned is None and chosen.library is STANDARD:  # another library may hold the function itself
             learned = learning.of(function, signature.parts, (chosen.fuel, chosen.known_sizes, chosen.limit()))
-        result = engine.run(function, signature.parts, chosen.library, PACKAGE, *how, learned=learned, assumptions=chosen.assumptions(signature))
+        assumed = chosen.assumptions(signature)
+        result = engine.run(function, signature.parts, chosen.library, PACKAGE, *how, learned=learned, assumptions=assumed, fixed=chosen.fixed)
     except OutOfFuel as out:
         raise OutOfTime(deadline.why()) if out.late else out from None
     except (RecursionError, AssertionError, LookupError, TypeError, ValueError, AttributeError) as error:
@@ -363,7 +367,9 @@ def _followed(fn: Any, function: types.FunctionType, signature: Signature, chose
     functions = callees(cleaned)
     traced = Trace(fn, signature, functions, chosen)
     traced.reasons = [Remark(what, "", hint, where) for what, where, hint in result.reasons]
-    traced.guards, traced.assumed = result.guards, result.assumed
+    traced.guards = result.guards
+    if chosen.frozen:
+        traced.assumed, traced.fixed = result.assumed, result.fixed
     traced.kept = result.kept
     traced.stats = {**result.stats, "ops": sum(1 for f in functions for _ in f.ops())}
     traced.static = tuple(held for held in result.engine.environment.static_objects.values() if not isinstance(held, _NEVER_PASSED))

@@ -7,7 +7,7 @@ from hovis.engine.calls.recursion import CODE, given, known_arguments
 from hovis.engine.machine.call_results import finish
 from hovis.engine.machine.machine import Machine
 from hovis.engine.machine.materialize import lent_to, materialize
-from hovis.engine.state import class_templates, finalizers
+from hovis.engine.state import class_templates, finalizers, lifetimes
 from hovis.engine.state.frames_and_heap import Frame
 from hovis.engine.state.heap import IMMUTABLE, VObj, reachable
 from hovis.engine.state.values import Dyn, Known, Ref, V
@@ -28,7 +28,7 @@ def call_residual(m: Machine, known: Callee, bound: list[V | None], mode: str) -
     """
     heap: dict[int, VObj] = {}
     # a dead variable does not count as another holder of an object
-    if m.state.drop_dead(m.tables.weakly):
+    if lifetimes.drop_dead(m, m.state):
         finalizers.run(m)
     refs = [v for v in bound if isinstance(v, Ref)]
     if m.state.classes:

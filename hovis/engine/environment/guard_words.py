@@ -19,7 +19,7 @@ Compile: TypeAlias = "Callable[[list[Guard]], Test]"
 
 #: The least number of guards that are tested by comparing words in memory; and the most changes of the words of a guard that holds nevertheless,
 #: before it is tested by itself.
-LEAST: Final = 32
+LEAST: Final = 12
 MOST_CHANGES: Final = 4
 
 

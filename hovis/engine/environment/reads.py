@@ -4,6 +4,7 @@ from collections import deque
 from types import CellType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
+from hovis.engine.environment.fixed_facts import FixedFacts
 from hovis.engine.environment.folded_branches import RECENT, may_be_told
 from hovis.engine.environment.footprints import MOST_PLACES, Footprint
 from hovis.engine.environment.guards import Consulted, Guard, can_change, contents, places
@@ -46,7 +47,9 @@ class Environment:
         #: the parts of each object that were read: names of attributes, or WHOLE (see aliased_stores)
         self.static_parts: dict[int, tuple[object, set[object]]] = {}
         self.guards: dict[Any, Guard] = {}
-        #: what is not tested, since the environment is frozen
+        #: what needs no test, if the environment is not frozen as a whole
+        self.fixed: FixedFacts | None = None
+        #: what is not tested, since it is taken as unchanged
         self.assumed: dict[Any, Guard] = {}
         #: lookups of class attributes, whether or not they are relied upon
         self.asked: dict[Any, Guard] = {}
@@ -101,7 +104,7 @@ class Environment:
             return
         key = (kind, id(holder), name)
         self._tell(key, holder, value)
-        if self.frozen:
+        if self.is_fixed(kind, holder, name, value):
             for part in _CALLED_BY.get(kind, ()):
                 self.read_part(holder, part)
             if kind == "item" and "__builtins__" in holder:
@@ -114,6 +117,14 @@ class Environment:
         if key not in self.guards:
             self.guards[key] = Guard(kind, holder, name, value)
         self._rely(key)
+
+    def all_assumed(self) -> tuple[Guard, ...]:
+        """Return what is relied on without a test."""
+        return *self.assumed.values(), *(guard for guard in self.asked.values() if not self._is_thawed(guard.holder, guard.name))
+
+    def is_fixed(self, kind: str, holder: Any, name: Any, value: Any) -> bool:
+        """Is this read (see Guard) taken as unchanged without a test?"""
+        return self.frozen or (self.fixed is not None and self.fixed.cover(kind, holder, name, value))
 
     def item(self, held: dict[Any, Any], name: str) -> Any:
         """Return what a dictionary of the environment holds by name, and rely on it; UNBOUND if it is missing, or has to be read at run time."""
@@ -164,7 +175,7 @@ class Environment:
 
         A residual that is not compiled for Python has no use for opaque ops.
         """
-        return self.machine.state.world == 1 and not self.machine.known_sizes
+        return self.machine.state.world == 1 and not self.machine.known_sizes and self.fixed is None
 
     def _rely(self, key: Any) -> None:
         if self.machine.state.world or key in self.volatile:
@@ -218,7 +229,7 @@ class Environment:
                 self.asked[key] = Guard("class", cls, name, places(cls, name))
             guard = self.asked[key]
             self._tell(key, cls, guard.value)
-            if self.frozen:
+            if self.is_fixed(*guard):
                 if key in self.volatile:
                     raise Consulted(always=True)
                 return

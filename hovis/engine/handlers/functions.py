@@ -3,6 +3,7 @@
 import builtins
 import sys
 import types
+from importlib.machinery import ModuleSpec
 from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
@@ -92,14 +93,27 @@ def build_class(m: Machine, _: Any) -> int | None:
 @handles("Import")
 def import_(m: Machine, name: str) -> int | None:
     fromlist, level = m.pop(), m.pop()
-    if isinstance(level, Known) and level.value == 0 and isinstance(fromlist, Known):
-        module = _imported(m, name, fromlist.value)  # type: ignore[arg-type]
+    if isinstance(level, Known) and isinstance(fromlist, Known):
+        absolute = _absolute(m, name, level.value) if level.value else name  # type: ignore[arg-type]
+        module = None if absolute is None else _imported(m, absolute, fromlist.value)  # type: ignore[arg-type]
         if module is not None:
             m.push(Known(module))
             return None
     args = [Known(m.frame.namespace), Known(name), fromlist, level]
     m.push(m.emit(ops.import_name, args))
     return None
+
+
+def _absolute(m: Machine, name: str, level: int) -> str | None:
+    """Return the absolute name of a module that is imported by a relative one (resolve_name in Python/import.c), or None if it is not certain."""
+    package, spec = (m.environment.item(m.frame.namespace, part) for part in ("__package__", "__spec__"))
+    if type(package) is not str or type(spec) is not ModuleSpec or type(spec.name) is not str:
+        return None
+    parent = spec.name if spec.submodule_search_locations is not None else spec.name.rpartition(".")[0]
+    parts = package.split(".")
+    if parent != package or not package or level > len(parts):
+        return None
+    return ".".join([*parts[: len(parts) - level + 1], *([name] if name else [])])
 
 
 def _imported(m: Machine, name: str, fromlist: tuple[str, ...] | None) -> object:

@@ -13,7 +13,7 @@ from hovis.engine.merge.first_arrival import Opening
 from hovis.engine.merge.generalization import TEST_VARIANTS, join_counters, whistle
 from hovis.engine.merge.join_states import Matching, align, unlike_generators
 from hovis.engine.merge.size_generalization import COUNTED, forget_growing, stop_counting
-from hovis.engine.state import finalizers
+from hovis.engine.state import finalizers, lifetimes
 from hovis.engine.state.budget import OutOfFuel
 from hovis.engine.state.frames_and_heap import State
 from hovis.engine.state.specialization_tables import Restart
@@ -43,7 +43,7 @@ class Merger:
     # --------------------------------------------------------------------------------------------- edges
 
     def edge(self, edge: Edge, state: State) -> None:
-        if state.drop_dead(self.tables.weakly):
+        if lifetimes.drop_dead(self.machine, state):
             finalizers.run_in(self.machine, state)
         site = state.site()
         chosen = the_trick.choosing(self.keys, site, state)

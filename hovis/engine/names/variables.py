@@ -260,12 +260,15 @@ def get_global(m: Machine, name: str) -> int | None:
         return None
     thawed = id(namespace) in m.tables.thawed or (id(namespace), name) in m.tables.thawed_globals or ("item", id(namespace), name) in m.environment.volatile
     if not thawed and m.state.world < 2:
-        if m.state.world:
-            revalidation.look(m)
         value, holder = namespace.get(name, UNBOUND), namespace
         if value is UNBOUND:
             scope = builtins_of(namespace)
             value, holder = scope.get(name, UNBOUND), scope
+        missing = holder is not namespace
+        read = [("item", holder, name, value), *([("item", namespace, name, UNBOUND)] if missing else ())]
+        if m.state.world and not all(m.environment.is_fixed(*guard) for guard in read):
+            revalidation.look(m)
+        if missing:
             m.environment.guard("item", namespace, name, UNBOUND)
         if holder is not namespace and (id(holder) in m.tables.thawed or (id(holder), name) in m.tables.thawed_globals):
             value = UNBOUND

@@ -17,7 +17,7 @@ from hovis.engine.machine.handler_table import HANDLERS
 from hovis.engine.machine.machine import Machine
 from hovis.engine.speculation import activations
 from hovis.engine.speculation.activations import Found
-from hovis.engine.state import finalizers
+from hovis.engine.state import finalizers, lifetimes
 from hovis.engine.state.frames_and_heap import State
 from hovis.engine.state.lifetimes import GENERATOR
 from hovis.engine.state.standins import NotMaterializable
@@ -34,7 +34,7 @@ def leave_on(m: Machine, edge: Edge, state: State) -> bool:
     """Let an edge lead to a side exit, in a block of its own. Return False, and do nothing, if an activation cannot be continued in its original
     code.
     """
-    if state.drop_dead(m.tables.weakly):
+    if lifetimes.drop_dead(m, state):
         finalizers.run_in(m, state)
     before, was = (m.state, m.block, m.let_go, m.latest, m.endings_anywhere), edge.block
     counted = m.effort.emitted, m.effort.opaque  # an exit is no sign that tracing removes little

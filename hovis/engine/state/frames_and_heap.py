@@ -149,12 +149,12 @@ class State:
         for number in self.classes:
             yield (number, "class", 0), Ref(number)
 
-    def drop_dead(self, weakly: bool = False) -> bool:
-        """Drop dead locals, except those whose end is visible; return whether a dropped local may have held something with a finalizer.
+    def drop_dead(self, weakly: bool = False) -> list[V]:
+        """Drop dead locals, except those whose end is visible; return the values of dropped locals that may have held something with a finalizer.
 
         weakly: weak references to unknown objects exist, so locals that hold objects of the trace are kept.
         """
-        last, ended = len(self.frames) - 1, False
+        last, ended = len(self.frames) - 1, list[V]()
         least = ENDS_READ if self.world == 2 else ENDS_TAKEN  # where the environment has changed, the cost hardly matters
         clean: set[int] = set()
         for depth, frame in enumerate(self.frames):
@@ -170,7 +170,8 @@ class State:
                     ends = self.ends_visibly(value, clean)
                     if ends < (ENDS if type(value) is Ref and self.world < 2 else least):
                         held[k] = None
-                        ended |= ends > 0
+                        if ends:
+                            ended.append(value)
         return ended
 
     def ends_visibly(self, value: V | None, clean: set[int]) -> int:

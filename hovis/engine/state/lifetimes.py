@@ -45,6 +45,16 @@ def held_by(state: State, holders: Iterable[V]) -> dict[int, Dyn]:
     return {key: value for key, value in _reached(state, holders).items() if value.ends}
 
 
+def drop_dead(m: "Machine", state: State) -> bool:
+    """Drop dead locals, except those whose end is visible; return whether something with a finalizer may end by that."""
+    gone = state.drop_dead(m.tables.weakly)
+    if not gone:
+        return False
+    # what is still held ends later, if that is known where it is held
+    kept = held(state)
+    return any(key not in kept for key in held_by(state, gone))
+
+
 def _reached(state: State, holders: Iterable[V]) -> dict[int, Dyn]:
     """Return all values that can be reached from holders. Of two slots with one value, only one may know that its end is visible."""
     todo = list(holders)[::-1]

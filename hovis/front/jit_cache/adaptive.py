@@ -27,7 +27,7 @@ from hovis.engine.speculation import activations
 from hovis.engine.speculation.type_feedback import Feedback, observe
 from hovis.engine.state.type_lookup import ENTERED_THROUGH
 from hovis.front.autotuner import Contest
-from hovis.front.jit_cache.plans import OBSERVED, SHORTER, contest_between, with_refuted
+from hovis.front.jit_cache.plans import OBSERVED, contest_between, with_refuted
 from hovis.front.jit_cache.variants import LEAVING, exits_of, is_opaque
 from hovis.front.traces import Trace
 from hovis.ir.model import Effect
@@ -40,6 +40,11 @@ own_code.leave_as_calls(__file__)
 #: Seconds that calls have to take in all, or their number, before the function is traced again.
 ENOUGH: Final = 0.05
 MANY: Final = 1024
+#: Limit of the second trace, and of all further ones together, in multiples of the limit of a first call; SHORTEST: a trace with less time is not
+#: worth while.
+AGAIN: Final = 0.7
+IN_ALL: Final = 1.0
+SHORTEST: Final = 0.1
 #: Number of calls for which the second residual does not hold, before it is given up: the function itself changes what it relies on.
 PATIENCE: Final = 16
 
@@ -78,20 +83,24 @@ class Adaptive(Wrapper):
 
     goes_by_name = False
     __slots__ = (
-        "__dict__", "__weakref__", "_again", "_calls", "_cell", "_feedback", "_first", "_holds", "_left", "_missed", "_plain", "_refuted", "_round",
-        "_seconds", "_thread", "_traced", "_unobserved", "function",
+        "__dict__", "__weakref__", "_again", "_calls", "_cell", "_feedback", "_first", "_fixed", "_holds", "_left", "_missed", "_other", "_plain", "_refuted",
+        "_round", "_seconds", "_thread", "_time", "_traced", "_unobserved", "function",
     )  # fmt: skip
 
     def __init__(self, traced: Trace, again: "Callable[[Options], Trace]") -> None:
         self._traced, self._first, self._again = traced, traced.by_position(), again
         take_names(self, traced.fn)
         self._refuted: frozenset[Any] | None = frozenset()
-        #: how often is the function to be traced again?
+        #: how often is the function to be traced again? and the time for that, in multiples of the limit of a first call
         self._left = 1
+        self._time = IN_ALL
         self._calls, self._missed, self._seconds = 0, 0, 0.0
         self._thread = 0
         #: is the environment as it was?
         self._holds = compile_guards(traced.assumed)
+        self._fixed = traced.fixed
+        #: what does calls for which the second residual is not faster: the first one, or the original
+        self._other = self._first
         #: the contest that is held, and its ways: first with the original, so that CPython has a profile of it, then with the second residual
         self._plain = self._first if traced.fallback else again(traced.options.but(seconds=0.0)).by_position()
         self._round = self._begun({"first": self._first, "plain": self._plain})
@@ -156,6 +165,8 @@ class Adaptive(Wrapper):
             self._stay()
             return self._first(*values)
         if self._left and held.winner is not None and (self._seconds > ENOUGH or self._calls > MANY):
+            if "plain" in ways:
+                self._other = ways[held.winner]
             if self._unobserved > 0:
                 return self._observed(values)
             self._trace_again(values)
@@ -195,20 +206,27 @@ class Adaptive(Wrapper):
             if not mine or not self._left:
                 return
             self._left -= 1
+            start, share = deadline.clock(), min(AGAIN, self._time)
             given = {one.name: value for one, value in zip(self._traced.signature.unknown, values, strict=True)}
             chosen = self._traced.options.but(
-                frozen=False, refuted=self._refuted, examples=((), given), feedback=self._feedback, seconds=deadline.limit(SHORTER), learned=Learned()
-            )
+                frozen=False, fixed=self._fixed, refuted=self._refuted, examples=((), given), feedback=self._feedback, learned=Learned(),
+                seconds=deadline.limit(share),
+            )  # fmt: skip
             try:
                 made = self._traced_again(chosen)
             finally:
                 chosen.examples = chosen.feedback = None  # the Trace keeps its options
                 self._feedback, self._unobserved = None, OBSERVED
-            self._round = self._begun({"again": made, "first": self._first})
+            self._time -= (deadline.clock() - start) / max(deadline.limit(1), 1e-9)
+            self._round = self._begun({"again": made, "other": self._other})
 
     def _refute(self, left: Exit) -> None:
         """Do not assume again what did not hold where the residual was left; the next call makes another one."""
-        if self._refuted is not None:
+        if self._refuted is None:
+            return
+        if self._time < SHORTEST:
+            self._left, self._refuted, self._cell.cell_contents = 0, None, self._other
+        else:
             self._refuted = with_refuted(self._refuted, left)
             self._left = 1
             self._cell.cell_contents = self

@@ -106,6 +106,16 @@ _ATTRIBUTES: Final = {
 }
 
 
+@chosen(object.__setattr__)
+def _attribute_of_new_object(linear: StackCode, op: Op) -> Rule | None:
+    """Return the rule for a store into an object that the residual has made, of a class that stores attributes as ``object`` does, else None."""
+    made = op.args[0]
+    if not isinstance(made, Op) or made.callee is not ops.make_object or not isinstance(made.args[0], Const) or len(op.args) != 3:
+        return None
+    plain = inline_attributes.in_class(constant_of(made.args[0]), "__setattr__") is object.__setattr__
+    return _ATTRIBUTES[id(setattr), 3] if plain and name_of(op.args[1]) else None
+
+
 @chosen(getattr, setattr, delattr)
 def _attribute(linear: StackCode, op: Op) -> Rule | None:
     return _ATTRIBUTES.get((id(op.callee), len(op.args))) if len(op.args) > 1 and name_of(op.args[1]) else None
@@ -139,6 +149,17 @@ def _is_method(linear: StackCode, op: Op) -> None:
 
     linear.macro(otherwise)
 
+
+def _keeps(linear: StackCode, op: Op) -> None:
+    """Push whether the class of the instance is the expected one."""
+    linear.callee(type)
+    linear.push(op.args[0])
+    linear.call(1)
+    linear.push(op.args[1])
+    linear.do(OP["IS_OP"], 0, -1)
+
+
+FIXED[id(ops.keeps), 2] = Rule(lambda linear, op: None, load=_keeps)
 
 _IS_METHOD: Final = Rule(_is_method, (1,))
 
