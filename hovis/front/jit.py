@@ -10,9 +10,12 @@ included (:mod:`hovis.front.autotuner`).  If no residual has won, calls go to th
 import asyncio
 import functools
 import inspect
+import operator
 import threading
 import time
 from collections.abc import Callable, Iterable
+from itertools import repeat
+from types import CellType
 from typing import TYPE_CHECKING, Any, Final
 
 from hovis.base import deadline, interrupts, own_code
@@ -27,11 +30,11 @@ from hovis.engine.state.specialization_tables import Promote
 from hovis.engine.state.type_lookup import ENTERED_THROUGH
 from hovis.errors import SpecError, said
 from hovis.front import traces, tracing
-from hovis.front.autotuner import LONGER, STAYS, Contest
+from hovis.front.autotuner import LONG, LONGER, STAYS, Contest
 from hovis.front.callables import python_function
 from hovis.front.jit_cache import nested_jit
 from hovis.front.jit_cache.cache_keys import DYNAMIC, KNOWN, PLAIN, WIDE, Key, Path, by_types, constant, data_paths, key_of, part_at, spec_of, variable
-from hovis.front.jit_cache.call_dispatch import MOST, compile_dispatch, go_on
+from hovis.front.jit_cache.call_dispatch import MOST, WIDEST, compile_dispatch
 from hovis.front.jit_cache.call_places import Places, names_of, signature_of
 from hovis.front.jit_cache.plans import BRIEF, BY_CLASS, OBSERVED, SHORTER, WORTH, Plans, contest_between, with_refuted
 from hovis.front.jit_cache.recursion import may_recur
@@ -56,7 +59,7 @@ PATIENCE: Final = 4
 
 #: Do residuals compete with the function itself?  (Tests switch this off to see residuals.)
 CONTESTED = True
-#: A residual that is faster by this factor need not win again.
+#: A residual that is faster by this factor need not win again, if calls take long.
 CLEARLY: Final = 1.5
 #: Limit, in seconds, of the first trace of a function: what takes longer is traced when the function has been called often enough for CPython's own
 #: profile of it (PEP 659) to show what it executes. ENOUGH_CALLS, ENOUGH: this is after so many calls, or more if these take less than so many seconds.
@@ -138,8 +141,8 @@ class Jitted(Wrapper):
         #: has tracing the function exceeded its time limit?
         self._hopeless = False
         self._trace_time = TraceTime()
-        #: number of calls that go to the function itself before the next lookup (in a list of one item); and the number for the next time
-        self._waits = [0]
+        #: an iterator: a step for each call that goes to the function itself before the next lookup; and their number for the next time
+        self._waits = CellType(repeat(None, 0))
         self._longer = STAYS
         #: seconds that residuals have saved lately, less those that were spent on useless lookups
         self._balance = 0.0
@@ -172,16 +175,16 @@ class Jitted(Wrapper):
     @property
     def _by_itself(self) -> int:
         """The number of calls that go to the function itself before the next lookup."""
-        return self._waits[0]
+        return operator.length_hint(self._waits.cell_contents)
 
     @_by_itself.setter
     def _by_itself(self, number: int) -> None:
-        self._waits[0] = number
+        self._waits.cell_contents = repeat(None, number)
 
     def _renew(self) -> None:
         """Generate the function that calls run, for the residuals that are in use now."""
-        fit = [(types, one) for types, one in self._by_types.items() if one.plain and one.contest is None]
-        _RUN.__set__(self, compile_dispatch(fit[-MOST:], go_on(self, self._function, self._waits)))
+        fit = [(types, one) for types, one in self._by_types.items() if one.alone is not None and one.contest is None]
+        _RUN.__set__(self, compile_dispatch(self, self._function, self._waits, fit[-MOST:]))
 
     def dispatch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Do a call for which generated code has chosen nothing: find or make its residual by the key of the arguments."""
@@ -254,13 +257,13 @@ class Jitted(Wrapper):
         if contest.winner == "plain":
             variant.told = f"The function itself is called, which is quicker: {contest}."
             self._leave_alone(args, kwargs)
-        elif variant.has_won or variant.gain() > CLEARLY:
+        elif variant.has_won or variant.gain(LONG) > CLEARLY:
             if self._tries_another(variant.gain(), variant.cost_of_lookup(), is_opaque(variant.trace), args, kwargs):
                 self._by_itself = ENOUGH_CALLS
             else:
                 self._win(variant)
                 self._paid()
-        else:  # other processes may have slowed down the function's calls: a narrow victory has to be repeated
+        else:  # it has to win again: other processes may have slowed down the function's calls, or these had other arguments
             variant.has_won = True
             contest.reopen()
 
@@ -305,8 +308,8 @@ class Jitted(Wrapper):
         """Use these residuals from now on."""
         self._variants, self._by_types = variants, by_types(variants, self._policy)
         for types, variant in self._by_types.items():
-            if variant.plain and variant.alone is None:
-                variant.alone = compile_dispatch([(types, variant)], go_on(self, self._function, self._waits))
+            if variant.plain and variant.alone is None and len(types) <= WIDEST:
+                variant.alone = compile_dispatch(self, self._function, self._waits, [(types, variant)])
         self._renew()
 
     def _win(self, variant: Variant) -> None:

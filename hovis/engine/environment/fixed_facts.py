@@ -19,7 +19,7 @@ from hovis.lattice.inline_attributes import stored_by_class
 from hovis.lattice.inspection import is_a
 
 #: Kinds of guards of functions and classes themselves.
-_OF_CODE: Final = frozenset({"function", "defaults", "bases", "type", "asked"})
+_OF_CODE: Final = frozenset({"function", "defaults", "bases", "type", "asked", "names"})
 #: Kinds of guards of the contents of an object.
 _OF_CONTENTS: Final = frozenset({"attribute", "item", "items", "index", "dict", "slot"})
 #: Values that are code.

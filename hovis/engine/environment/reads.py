@@ -124,7 +124,7 @@ class Environment:
 
     def is_fixed(self, kind: str, holder: Any, name: Any, value: Any) -> bool:
         """Is this read (see Guard) taken as unchanged without a test?"""
-        return self.frozen or (self.fixed is not None and self.fixed.cover(kind, holder, name, value))
+        return self.frozen or (self.fixed is not None and self.machine.state.world < 2 and self.fixed.cover(kind, holder, name, value))
 
     def item(self, held: dict[Any, Any], name: str) -> Any:
         """Return what a dictionary of the environment holds by name, and rely on it; UNBOUND if it is missing, or has to be read at run time."""

@@ -6,6 +6,7 @@ modules and super objects have routines of their own; and a class with hooks (``
 
 import collections
 import operator
+import threading
 import types
 from typing import Any, Final
 
@@ -79,7 +80,7 @@ def _of_instance(m: Machine, value: V, cls: type, name: str, mode: str) -> int |
     if own_getattribute(cls):
         getter = find(cls, "__getattribute__")
         if type(getter) is not FUNCTION:
-            return left(m, value, name, mode)
+            return left(m, value, name, mode, QUIET if cls is threading.local else Effect.OPAQUE)
         access = Access(name, value, Known(cls), mode, hook)
         return descriptors.run(m, Known(getter), [value, Known(name)], access)
     return generic(m, Access(name, value, Known(cls), mode, hook), cls)

@@ -1,5 +1,6 @@
 """Writing and deleting attributes (CPython: Objects/object.c, Objects/typeobject.c)."""
 
+import threading
 from typing import Any, Final
 
 from hovis.engine.calls import models
@@ -83,7 +84,7 @@ def _set(m: Machine, target: V, name: str, value: V, mode: str) -> Any:
     if type(hook) is FUNCTION:
         return run(m, Known(hook), [target, Known(name), value], mode)
     if hook not in _SETATTR:
-        return left(m, setattr, [target, Known(name), value])
+        return left(m, setattr, [target, Known(name), value], QUIET if cls is threading.local else Effect.OPAQUE)
     return generic_set(m, target, cls, name, value, mode)
 
 

@@ -7,6 +7,7 @@ said, and then to :meth:`Jitted.dispatch`.
 
 import functools
 from collections.abc import Callable, Sequence
+from types import CellType, FunctionType
 from typing import Any, Final
 from weakref import ref
 
@@ -16,62 +17,67 @@ from hovis.front.jit_cache.variants import Variant
 
 own_code.leave_as_calls(__file__)
 
-#: Maximal number of residuals that are told apart by generated code.
+#: Maximal number of residuals that are told apart by generated code, and of parameters that it has besides ``*rest``.
 MOST: Final = 8
+WIDEST: Final = 16
 #: The default of the parameters.
 _MISSING: Final = object()
 
 Types = tuple[type, ...]
-Otherwise = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 
 
-def compile_dispatch(chosen: Sequence[tuple[Types, Variant]], otherwise: Otherwise) -> Callable[..., Any]:
-    """Return a function that calls the first residual whose classes of arguments are those of the call and whose guards hold; ``otherwise`` if there is
-    none.
+def compile_dispatch(owner: Any, function: Callable[..., Any], waits: CellType, chosen: Sequence[tuple[Types, Variant]]) -> Callable[..., Any]:
+    """Return a function that calls the first residual whose classes of arguments are those of the call and whose guards hold.
+
+    If there is none, it calls the function itself, as many times as `waits` contains an iterator for, and then the owner's ``dispatch``; the owner is
+    not kept alive.
     """
-    outer = _compiled(tuple([len(types) for types, _ in chosen]))
-    made: Callable[..., Any] = outer(_MISSING, hide, otherwise, *[part for types, variant in chosen for part in (variant, variant.call, *types)])
-    return made
+    counts = tuple([len(types) for types, _ in chosen])
+    usual = function.__code__.co_argcount if type(function) is FunctionType else 0
+    outer = _compiled(counts, min(max((usual, *counts)), WIDEST))
+    made: FunctionType = outer(_MISSING, hide, function, None, ref(owner), *[part for types, variant in chosen for part in (variant, variant.call, *types)])
+    cells = tuple([waits if name == "waits" else cell for name, cell in zip(made.__code__.co_freevars, made.__closure__ or (), strict=True)])
+    return FunctionType(made.__code__, globals(), made.__name__, made.__defaults__, cells)
 
 
-def go_on(owner: Any, function: Callable[..., Any], count: list[int]) -> Otherwise:
-    """Return what does all other calls: count[0] times the function itself, then the owner, which is not kept alive."""
-    owned = ref(owner)
-
-    def otherwise(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if count[0] > 0:
-            count[0] -= 1
-        elif (made := owned()) is not None:
-            return made.dispatch(args, kwargs)
-        return function(*args, **kwargs)
-
-    return otherwise
+_TEXT: Final = """
+def outer({free}):
+ def call({parameters}*rest, **named):
+  try:
+{tests}
+   for _ in waits:
+    if {all_given}:
+     return function({names})
+    return function(*{given}, **named)
+   made = owner()
+   return function(*{given}, **named) if made is None else made.dispatch({given}, named)
+  except BaseException:
+   hide()
+   raise
+ return call
+"""
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled(counts: tuple[int, ...]) -> Callable[..., Any]:
-    """Return a function that makes such functions, for residuals with these numbers of arguments."""
-    most = max(counts, default=0)
-    names = [f"p{k}" for k in range(most)]
-    tests, free = "", []
+def _compiled(counts: tuple[int, ...], width: int) -> Callable[..., Any]:
+    """Return a function that makes such functions, with `width` parameters, for residuals with these numbers of arguments."""
+    names = [f"p{k}" for k in range(width)]
+    free, tests = ["missing", "hide", "function", "waits", "owner"], []
     for number, count in enumerate(counts):
         classes = [f"c{number}_{k}" for k in range(count)]
         free += [f"v{number}", f"f{number}", *classes]
         fits = [f"type({name}) is {cls}" for name, cls in zip(names, classes, strict=False)]
         fits += [f"{name} is missing" for name in names[count:]]
-        test = " and ".join([*fits, f"(holds := v{number}.holds)()"])
-        tests += f"    if {test}:\n     return f{number}({', '.join(names[:count])})\n"
-    given = f"tuple([p for p in ({', '.join(names)},) if p is not missing]) + rest" if names else "rest"
-    text = (
-        f"def outer({', '.join(['missing', 'hide', 'otherwise', *free])}):\n"
-        f" def call({''.join(f'{name}=missing, ' for name in names)}{'/, ' if names else ''}*rest, **named):\n"
-        f"  try:\n"
-        + (f"   if not rest and not named:\n{tests}" if counts else "")
-        + f"   return otherwise({given}, named)\n"
-        "  except BaseException:\n"
-        "   hide()\n"
-        "   raise\n"
-        " return call\n"
+        if not number:
+            tests.append("   if not rest and not named:")
+        tests += [f"    if {' and '.join([*fits, f'(holds := v{number}.holds)()'])}:", f"     return f{number}({', '.join(names[:count])})"]
+    text = _TEXT.format(
+        free=", ".join(free),
+        parameters="".join([f"{name}=missing, " for name in names]) + "/, " * bool(names),
+        tests="\n".join(tests),
+        all_given=f"{names[-1]} is not missing and not rest and not named" if names else "not rest and not named",
+        names=", ".join(names),
+        given=f"(*[p for p in ({', '.join(names)},) if p is not missing], *rest)" if names else "rest",
     )
     scope: dict[str, Any] = {}
     exec(compile(text, __file__, "exec"), scope)

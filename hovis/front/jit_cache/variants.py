@@ -65,11 +65,15 @@ class Variant:
         """Has the trace left the whole function as a call of the original?"""
         return self.trace.fallback
 
-    def gain(self) -> float:
-        """Return how many times as fast as the function itself the residual is, according to the contest; 0: not known."""
+    def gain(self, least: float = 0.0) -> float:
+        """Return how many times as fast as the function itself the residual is, according to the contest; 0: not known, or calls of the function take
+        less than `least` seconds.
+        """
         times = self.contest.seconds if self.contest is not None else {}
-        # other processes only make calls slower
-        return min(times["plain"]) / min(times["residual"]) if times.get("plain") and times.get("residual") else 0.0
+        if not times.get("plain") or not times.get("residual") or min(times["plain"]) < least:
+            return 0.0
+        found: float = min(times["plain"]) / min(times["residual"])  # other processes only make calls slower
+        return found
 
     def saving(self) -> float:
         """Return by how many seconds a call of the residual is shorter, according to the contest; 0: not known."""

@@ -55,6 +55,56 @@ def test_the_quicker_way_is_kept():
     assert level._by_itself > 900, "what is 4 % quicker is not worth it"
 
 
+def timed_by(seconds):
+    """A class of contests in which a call takes what seconds[way] returns."""
+
+    class Timed(Contest):
+        def note(self, way, taken):
+            super().note(way, seconds[way]())
+
+    return Timed
+
+
+def test_calls_with_other_arguments_do_not_decide(monkeypatch):
+    """At first the function is called with arguments for which the residual is faster, then with others of the same classes."""
+    slower = []
+    monkeypatch.setattr(plans, "Contest", timed_by({"residual": lambda: 2e-6 if slower else 0.2e-6, "plain": lambda: 1e-6}))
+    made = hovis.jit(double)
+    calls = 0
+    while not (variants := list(made._variants.values())) or not variants[0].has_won:
+        assert made(calls) == 2 * calls
+        calls += 1
+    slower.append(True)
+    for k in range(128):
+        assert made(k) == 2 * k
+    assert made._by_itself > 900 and variants[0].contest is not None
+
+
+def test_lookups_in_vain_are_spared(monkeypatch):
+    """The residual for one known text wins, the one for another loses: calls that only find the latter go to the function without a lookup."""
+    text = ["win"]
+
+    def greet(name, x):
+        return x * 2 if name == "win" else x * 3
+
+    seconds = {"residual": lambda: 1e-5 if text[0] == "win" else 3e-5, "plain": lambda: 2e-5}
+    monkeypatch.setattr(plans, "Contest", timed_by(seconds))
+    made = hovis.jit(greet)
+    made._plans.settled = True
+    for text[0] in ("win", "lose"):
+        for k in range(200):
+            assert made(text[0], k) == greet(text[0], k)
+    assert sorted(v.contest is None for v in made._variants.values()) == [False, True]
+    made._by_itself = 0
+    for k in range(2 * jitting.LOSSES):
+        assert made("lose", k) == 3 * k
+    assert made._by_itself > 900
+    made._by_itself = 0
+    for k in range(4 * jitting.LOSSES):
+        assert made("win", k) == 2 * k and made("lose", k) == 3 * k
+    assert made._by_itself == 0, "the calls that gain make up for the lookups of the others"
+
+
 def test_it_is_tried_again():
     slow = settled(double, 2e-6, 1e-6)
     waits = []

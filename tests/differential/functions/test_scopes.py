@@ -4,6 +4,7 @@ PYTEST_DONT_REWRITE: some of the programs look at their variables.
 """
 # ruff: noqa: E731, B028  (programs as people write them)
 
+import importlib
 import inspect
 import logging
 import sys
@@ -432,3 +433,54 @@ def test_what_takes_too_long_is_left_alone():
 
     residual = hovis.options(fuel=20_000).specialize(lambda x: sum(long(200)) + x, hovis.Int)
     assert not residual.trace.fallback and residual(1) == sum(long(200)) + 1
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package whose functions import by relative names."""
+    inner = tmp_path / "hovis_relative" / "inner"
+    inner.mkdir(parents=True)
+    (inner.parent / "__init__.py").write_text("base = 3\n")
+    (inner.parent / "tools.py").write_text("def double(x): return x + x\n")
+    (inner.parent / "later.py").write_text("print('later is loaded')\nvalue = 7\n")
+    (inner / "__init__.py").write_text("")
+    (inner / "user.py").write_text(
+        "def run(x):\n    from ..tools import double\n    from .. import base, tools\n    from . import user as me\n"
+        "    return double(x) + base, tools.double(x), me.__name__\n"
+        "def load(x):\n    from .. import later\n    return later.value + x\n"
+        "def wrong(x):\n    from ... import nothing\n    return nothing\n"
+        "def missing(x):\n    from ..tools import nothing\n    return nothing\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield importlib.import_module("hovis_relative.inner.user")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "hovis_relative"]:
+        del sys.modules[name]
+
+
+def test_relative_imports(package, capsys):
+    assert package.run(1) == (5, 2, "hovis_relative.inner.user")  # this loads the modules
+    residual = hovis.specialize(package.run, hovis.Int)
+    assert residual(4) == package.run(4) == (11, 8, "hovis_relative.inner.user")
+    assert "import" not in str(residual.trace) and "!" not in str(residual.trace)
+    jitted = hovis.jit(package.run)
+    assert jitted(4) == (11, 8, "hovis_relative.inner.user")
+    sys.modules["hovis_relative.tools"].double = abs
+    try:
+        assert jitted(-4) == package.run(-4) == (7, 4, "hovis_relative.inner.user")
+    finally:
+        sys.modules["hovis_relative.tools"].double = lambda x: x + x
+    jitted = hovis.jit(package.load)
+    assert [jitted(1), jitted(2)] == [8, 9]
+    assert capsys.readouterr().out == "later is loaded\n"
+    for name in ("wrong", "missing"):
+        wanted, found = (pytest.raises(ImportError, fn, 1) for fn in (getattr(package, name), hovis.jit(getattr(package, name))))
+        assert str(found.value) == str(wanted.value)
+
+
+def test_the_package_of_a_relative_import_may_change(package, monkeypatch):
+    jitted = hovis.jit(package.run)
+    assert jitted(4)[0] == 11
+    monkeypatch.setitem(vars(package), "__package__", "hovis_elsewhere.inner")
+    with warnings.catch_warnings(action="ignore"):  # __package__ is not that of __spec__
+        wanted, found = (pytest.raises(ImportError, fn, 4) for fn in (package.run, jitted))
+    assert str(found.value) == str(wanted.value)

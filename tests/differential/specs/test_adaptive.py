@@ -219,3 +219,59 @@ def test_the_environment_stays_frozen():
         G = 100
         assert {special(Value()) for _ in range(CALLS)} == {2}
     G = 1
+
+
+class Config:
+    scale = 1
+
+    def factor(self): return self.scale
+
+    def pick(self): return "as defined"
+
+
+CONFIG, TABLE = Config(), {"rate": 1}
+COUNT = 0
+HANDLER = str
+
+
+def other(value): return f"other {value}"
+
+
+def _count(): global COUNT; COUNT += 1  # noqa: E702
+
+
+def _handle(): global HANDLER; HANDLER = other  # noqa: E702
+
+
+@pytest.mark.parametrize("what", ["a global by its name", "a function by its name", "a class attribute", "an attribute", "an item"])
+def test_what_a_rare_path_stores_is_seen(what, monkeypatch):
+    monkeypatch.setattr(Config, "scale", 1)
+    monkeypatch.setitem(globals(), "COUNT", 0)
+    monkeypatch.setitem(globals(), "HANDLER", str)
+    monkeypatch.setitem(globals(), "TABLE", {"rate": 1})
+    monkeypatch.setitem(globals(), "CONFIG", Config())
+
+    def run(value):
+        if value is None:
+            if what == "a global by its name":
+                _count()
+            elif what == "a function by its name":
+                _handle()
+            elif what == "a class attribute":
+                Config.scale = 7
+            elif what == "an attribute":
+                CONFIG.scale = 9
+            else:
+                TABLE["rate"] = 5
+        return value.key if value is not None else 0, COUNT, HANDLER(1), CONFIG.factor(), TABLE["rate"], CONFIG.pick()
+
+    class Key:
+        key = 3
+
+    before = run(Key())
+    special = hovis.specialize(run)
+    for _ in range(CALLS):
+        assert special(Key()) == before
+    rare = special(None)
+    assert rare[1:] == run(Key())[1:] or what == "a global by its name"  # (that counts once more)
+    assert rare != before and special(Key())[1:] == run(Key())[1:]
