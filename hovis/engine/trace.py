@@ -119,11 +119,15 @@ class Result:
         """What the traced function relies on in an environment that is taken as frozen."""
         return self.engine.environment.all_assumed()
 
-    @property
-    def fixed(self) -> FixedFacts:
-        """The same, for another trace of the function, with the objects whose contents are relied on."""
-        environment, stored = self.engine.environment, self.engine.tables.stored
-        return FixedFacts(environment.all_assumed(), environment.static_objects.values(), {at: frozenset(names) for at, (_, _, names) in stored.items()})
+    def fixed(self, roots: Iterable[object]) -> FixedFacts:
+        """Return the same, for another trace of the function, with the objects whose contents are relied on, and what the function stores.
+        roots: the function, and its known arguments.
+        """
+        environment, tables = self.engine.environment, self.engine.tables
+        stored: dict[int, set[Any]] = {at: set(names) for at, (_, _, names) in tables.stored.items()}
+        for at, name in [*tables.thawed_globals, *tables.thawed_attributes, *((at, None) for at in tables.thawed)]:
+            stored.setdefault(at, set()).add(name)
+        return FixedFacts(environment.all_assumed(), environment.static_objects.values(), {at: frozenset(names) for at, names in stored.items()}, roots)
 
 
 class PythonEngine(Engine):

@@ -26,7 +26,7 @@ from hovis.engine.speculation.examples import Examples
 from hovis.engine.speculation.type_feedback import Feedback
 from hovis.engine.state.budget import OutOfFuel
 from hovis.engine.state.specialization_tables import GiveUp
-from hovis.engine.trace import Leaf, Part
+from hovis.engine.trace import Fixed, Leaf, Part
 from hovis.errors import SpecError, TraceError, said
 from hovis.front import plugins
 from hovis.front.callables import behind, name_of, python_function
@@ -369,7 +369,7 @@ def _followed(fn: Any, function: types.FunctionType, signature: Signature, chose
     traced.reasons = [Remark(what, "", hint, where) for what, where, hint in result.reasons]
     traced.guards = result.guards
     if chosen.frozen:
-        traced.assumed, traced.fixed = result.assumed, result.fixed
+        traced.assumed, traced.fixed = result.assumed, result.fixed([function, *(part.value for part in signature.parts if isinstance(part, Fixed))])
     traced.kept = result.kept
     traced.stats = {**result.stats, "ops": sum(1 for f in functions for _ in f.ops())}
     traced.static = tuple(held for held in result.engine.environment.static_objects.values() if not isinstance(held, _NEVER_PASSED))

@@ -1,87 +1,273 @@
 """What is taken as unchanged without a test when ``hovis.specialize`` makes its residual again (see ``hovis.front.jit_cache.adaptive``).
 
-Its contract is that the environment is frozen.  But the second trace does not follow paths that calls do not take, and so does not see what these
-store; therefore only this needs no test: what the first residual relies on, too, and functions, methods and classes, where they are found, which
-programs do not replace as they go.
+Its contract is that the environment is frozen, except for what the traced code itself writes.  The second trace does not follow paths that calls do
+not take, and so does not see all of these writes; and it enters functions that the first trace has left as calls.  Therefore only this needs no test:
+what the first residual relies on, too; and functions, methods, classes and globals that hold them, if they can be reached from the function by
+names, and if no code that can be reached in this way seems to store into them.
 """
 
+import builtins
 import dis
-import types
-from collections.abc import Container, Iterable, Iterator, Mapping
-from types import MappingProxyType
-from typing import Any, Final
+import functools
+import gc
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    ClassMethodDescriptorType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    GetSetDescriptorType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    ModuleType,
+    WrapperDescriptorType,
+)
+from typing import Any, Final, NamedTuple
 
 from hovis.engine.environment.guards import Guard
 from hovis.engine.state import type_lookup
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import inline_attributes
-from hovis.lattice.inline_attributes import stored_by_class
 from hovis.lattice.inspection import is_a
 
-#: Kinds of guards of functions and classes themselves.
-_OF_CODE: Final = frozenset({"function", "defaults", "bases", "type", "asked", "names"})
+#: Most objects that are visited: a function that reaches more has no other fixed facts than those of the first residual.
+MOST: Final = 20_000
 #: Kinds of guards of the contents of an object.
 _OF_CONTENTS: Final = frozenset({"attribute", "item", "items", "index", "dict", "slot"})
+#: Kinds of guards of functions and classes themselves, with the names of what they test.
+_OF_CODE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({
+    "function": ("__code__",), "defaults": ("__defaults__", "__kwdefaults__"), "names": ("__name__", "__qualname__"), "bases": ("__bases__",),
+    "type": ("__class__",), "asked": (),
+})  # fmt: skip
 #: Values that are code.
-_CODE: Final = (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
+_CODE: Final = (type, FunctionType, BuiltinFunctionType, ModuleType)
 _METHODS: Final = (
-    types.FunctionType, types.BuiltinFunctionType, classmethod, staticmethod, property, types.WrapperDescriptorType, types.MethodDescriptorType,
-    types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
+    FunctionType, BuiltinFunctionType, classmethod, staticmethod, property, WrapperDescriptorType, MethodDescriptorType, ClassMethodDescriptorType,
+    GetSetDescriptorType, MemberDescriptorType,
 )  # fmt: skip
-_STORES: Final = frozenset({dis.opmap["STORE_GLOBAL"], dis.opmap["DELETE_GLOBAL"]})
+_ATOMS: Final = frozenset({str, int, float, bool, bytes, complex, type(None)})
+_BUILTINS: Final = dict(vars(builtins))
+#: Names by which code may store under names that it computes or has as texts.
+_BY_NAME: Final = frozenset({"setattr", "delattr", "__setattr__", "__delattr__", "globals", "vars", "__dict__", "exec", "eval"})
+_SCOPES: Final = frozenset({"globals", "exec", "eval"})
+_CHANGES: Final = frozenset({"exec", "eval", "update", "setdefault", "pop", "__setitem__"})
+_STORES: Final = {dis.opmap[f"{how}_{where}"]: where for how in ("STORE", "DELETE") for where in ("GLOBAL", "ATTR", "DEREF", "SUBSCR")}
+#: Instructions that push a local variable at last, with the bits of their argument that are its number.
+_LOADS: Final = {
+    dis.opmap[name]: bits
+    for name, bits in {"LOAD_FAST": 0xFFFFFF, "LOAD_FAST_CHECK": 0xFFFFFF, "LOAD_FAST_LOAD_FAST": 15, "STORE_FAST_LOAD_FAST": 15}.items()
+    if name in dis.opmap
+}
+#: Flag of classes (CPython: Py_TPFLAGS_HEAPTYPE).
+_HEAP_TYPE: Final = 1 << 9
+
+
+class _Names(NamedTuple):
+    """The names in a code object and in those nested in it: all; those that it may store as attributes, as attributes of ``self``, as globals, and as
+    variables of other functions; does it mention what stores globals by names that are computed?
+    """
+
+    all: frozenset[str]
+    attributes: frozenset[str]
+    in_self: frozenset[str]
+    globals: frozenset[str]
+    cells: frozenset[str]
+    scopes: bool
 
 
 class FixedFacts:
     """Reads of the environment that need no test.
 
-    assumed, objects: the reads, and the objects whose contents, another residual of the function relies on without a test; stored: the names of
-    attributes of objects that the function stores, by the id of the object or of its dictionary.
+    assumed, objects: the reads, and the objects whose contents, the first residual of the function relies on without a test; stored: the names of
+    attributes, items and globals that it was seen to store, by the id of the object, dictionary or namespace (None: any); roots: the function, and
+    its known arguments.
     """
 
-    def __init__(self, assumed: Iterable[Guard], objects: Iterable[object] = (), stored: Mapping[int, Container[str]] = MappingProxyType({})) -> None:
+    def __init__(
+        self, assumed: Iterable[Guard] = (), objects: Iterable[object] = (), stored: Mapping[int, frozenset[Any]] = MappingProxyType({}),
+        roots: Iterable[object] = (),
+    ) -> None:  # fmt: skip
         self._assumed = {(guard.kind, id(guard.holder), guard.name): guard for guard in assumed}
         self._objects = {id(held): held for held in objects}
-        self._stored_attributes = stored
-        #: the names that the functions of a module store, by the id of its namespace
-        self._stored: dict[int, frozenset[str]] = {}
+        self._stored = stored
+        self._roots = tuple(roots)
+
+    @functools.cached_property
+    def _reached(self) -> "_Reached":
+        return _Reached(self._roots)
 
     def cover(self, kind: str, holder: Any, name: Any, value: Any) -> bool:
         """Is the value of this read (see Guard) one that needs no test?"""
-        if kind in _OF_CODE or (kind, id(holder), name) in self._assumed:
+        tested = _OF_CODE.get(kind, (name,))
+        if self._is_stored(holder, kind, tested) or (kind in _OF_CODE and any(map(self._reached.stores, tested))):
+            return False
+        if (kind, id(holder), name) in self._assumed:
             return True
-        if kind in _OF_CONTENTS and id(holder) in self._objects:
-            places = (holder, type_lookup.attribute_place(holder))
-            return not any(name is None or name in self._stored_attributes[id(at)] for at in places if id(at) in self._stored_attributes)
+        if kind in _OF_CONTENTS and id(holder) in self._objects and not (kind == "item" and "__builtins__" in holder):
+            return True
+        return self._is_code(kind, holder, name, value)
+
+    def _is_stored(self, holder: Any, kind: str, names: tuple[Any, ...]) -> bool:
+        """Does the first residual store under one of these names (None: any) of the holder, as far as it has seen that?"""
+        place = None if is_a(holder, (type, FunctionType, dict, CellType)) else type_lookup.attribute_place(holder)
+        for at in (id(holder), id(place)):
+            found = self._stored.get(at)
+            if found is not None and (not found.isdisjoint(names) or (kind not in _OF_CODE and (None in names or None in found))):
+                return True
+        return False
+
+    def _is_code(self, kind: str, holder: Any, name: Any, value: Any) -> bool:
+        """Is the value a function, method or class that is found where nothing seems to replace it?"""
+        if kind == "item" and holder is vars(builtins):
+            return value is _BUILTINS.get(name, UNBOUND) and not self._reached.stores(name)
+        reached = self._reached
+        standard = _is_standard(holder)
+        if not standard and id(holder) not in reached.objects:
+            return False
+        if kind in _OF_CODE:
+            return kind != "asked" or not reached.mentions("register")
         if kind == "class":
-            defined = name.startswith("__") and name.endswith("__")  # by the class statement, a decorator or a metaclass
-            return defined or all(found is UNBOUND or is_a(found, _METHODS) for _, found in value)
+            return all(found is UNBOUND or is_a(found, _METHODS) for _, found in value) and not reached.stores(name)
         if kind == "attribute":
-            return value is UNBOUND and inline_attributes.binds(inline_attributes.in_class(type(holder), name)) and name not in stored_by_class(type(holder))
+            is_method = value is UNBOUND and inline_attributes.binds(inline_attributes.in_class(type(holder), name))
+            return is_method and not reached.stores(name) and name not in reached.stored_in_self
         if kind == "cell":
-            return is_a(value, _CODE)
+            return is_a(value, _CODE) and reached.cells.get(id(holder), "") not in {"", *reached.stored_cells} and not reached.stores("cell_contents")
         if kind == "item" and "__builtins__" in holder and (value is UNBOUND or is_a(value, _CODE)):
-            if id(holder) not in self._stored:
-                self._stored[id(holder)] = frozenset(_stored_in(holder))
-            return name not in self._stored[id(holder)]
-        return kind == "item" and "__build_class__" in holder  # builtins
+            return (standard or reached.mentions(name)) and not reached.scopes and name not in reached.stored_globals and not reached.stores(name)
+        return False
 
 
-def _stored_in(namespace: dict[str, Any]) -> Iterator[str]:
-    """Yield the globals that functions and methods of a module store."""
-    for value in list(namespace.values()):
-        for held in vars(value).values() if is_a(value, type) and value.__module__ == namespace.get("__name__") else (value,):
-            function = getattr(held, "__func__", held) if is_a(held, (classmethod, staticmethod)) else held
-            if is_a(function, types.FunctionType):
-                yield from _stored_by(function.__code__)
+def _is_standard(held: Any) -> bool:
+    """Is this a function, class, module or namespace of the standard library?"""
+    kind = type(held)
+    if kind is FunctionType:
+        name = held.__globals__.get("__name__")
+    elif issubclass(kind, type):
+        name = held.__module__ if type(vars(held).get("__module__")) is str else None
+    elif issubclass(kind, ModuleType):
+        name = vars(held).get("__name__")
+    elif kind is dict and "__builtins__" in held:
+        name = held.get("__name__")
+    else:
+        return False
+    return type(name) is str and name.partition(".")[0] in sys.stdlib_module_names
 
 
-def _stored_by(code: types.CodeType) -> Iterator[str]:
-    extended, text = 0, code.co_code
+class _Reached:
+    """The objects that can be reached from roots by the names in code, by attributes and by items, and what the code of these stores."""
+
+    def __init__(self, roots: Iterable[object]) -> None:
+        self.objects: dict[int, object] = {}
+        #: the names of closure variables, by the ids of their cells
+        self.cells: dict[int, str] = {}
+        self.stored_globals: set[str] = set()
+        self.stored_cells: set[str] = set()
+        #: the names of attributes that methods store in their ``self``
+        self.stored_in_self: set[str] = set()
+        #: may code store globals under names that are not known?
+        self.scopes = False
+        self._stored_attributes: set[str] = set()
+        #: the names that occur in the code, and the namespaces of modules that were reached
+        self._names: set[str] = set()
+        self._modules: dict[int, dict[str, Any]] = {}
+        self._todo: list[object] = list(roots)
+        while self._todo and len(self.objects) <= MOST:
+            self._look(self._todo.pop())
+            if not self._todo:  # code that was reached later may name other parts of a module
+                named = [held[name] for held in self._modules.values() for name in self._names & held.keys()]
+                self._todo = [part for part in named if id(part) not in self.objects and type(part) not in _ATOMS]
+        if self._todo:
+            self.objects, self.cells = {}, {}
+
+    def stores(self, name: str) -> bool:
+        """May code that was reached store an attribute of this name, other than in ``self``?"""
+        return name in self._stored_attributes
+
+    def mentions(self, name: str) -> bool:
+        """Does a name occur in code that was reached?"""
+        return name in self._names
+
+    def _look(self, held: Any) -> None:
+        """Visit an object, and find what it leads to."""
+        if id(held) in self.objects or type(held) in _ATOMS:
+            return
+        self.objects[id(held)] = held
+        kind = type(held)
+        if _is_standard(held):
+            return  # the standard library does not replace parts of programs by itself
+        if kind is FunctionType:
+            self._function(held)
+        elif issubclass(kind, ModuleType):
+            self._modules[id(held)] = vars(held)
+        elif kind is dict and "__builtins__" in held:
+            self._modules[id(held)] = held
+        elif kind is not FrameType and (not issubclass(kind, type) or held.__flags__ & _HEAP_TYPE):
+            self._todo += gc.get_referents(held)
+
+    def _function(self, held: FunctionType) -> None:
+        namespace = held.__globals__
+        found = _names_in(held.__code__)
+        self._names |= found.all
+        self._stored_attributes |= found.attributes
+        self.stored_in_self |= found.in_self
+        self.stored_globals |= found.globals
+        self.stored_cells |= found.cells
+        self.scopes |= found.scopes
+        self._look(namespace)
+        for name, cell in zip(held.__code__.co_freevars, held.__closure__ or (), strict=True):
+            self.cells[id(cell)] = name
+        self._todo += [*(held.__closure__ or ()), held.__defaults__, held.__kwdefaults__, held.__dict__]
+        self._todo += [namespace[name] for name in found.all & namespace.keys()]
+
+
+@functools.lru_cache(maxsize=8192)
+def _names_in(code: CodeType) -> _Names:
+    stored: dict[str, set[str]] = {where: set() for where in ("GLOBAL", "ATTR", "SELF", "DEREF", "SUBSCR")}
+    again = set[str]()
+    for where, name in _stored_by(code):
+        if where == "DEREF" and name in code.co_cellvars and name not in again:
+            again.add(name)  # a function makes its own variables: that its first store
+        else:
+            stored[where].add(name)
+    mentioned = set(code.co_names)
+    if not _BY_NAME.isdisjoint(mentioned):
+        stored["ATTR"] |= {name for name in _texts(code.co_consts) if name.isidentifier()}
+    scopes = not _SCOPES.isdisjoint(mentioned) and (bool(stored["SUBSCR"]) or not _CHANGES.isdisjoint(mentioned))
+    inner = [_names_in(one) for one in code.co_consts if type(one) is CodeType]
+    return _Names(
+        frozenset(mentioned).union(*(one.all for one in inner)), frozenset(stored["ATTR"]).union(*(one.attributes for one in inner)),
+        frozenset(stored["SELF"]).union(*(one.in_self for one in inner)),
+        frozenset(stored["GLOBAL"]).union(*(one.globals for one in inner)), frozenset(stored["DEREF"]).union(*(one.cells for one in inner)),
+        scopes or any(one.scopes for one in inner),
+    )  # fmt: skip
+
+
+def _texts(constants: Iterable[object]) -> Iterator[str]:
+    for one in constants:
+        if type(one) is str:
+            yield one
+        elif type(one) is tuple:
+            yield from _texts(one)
+
+
+def _stored_by(code: CodeType) -> Iterator[tuple[str, str]]:
+    """Yield where code stores, or deletes, and under which names."""
+    extended, text, loaded = 0, code.co_code, ""
+    variables = code.co_varnames + tuple(name for name in code.co_cellvars if name not in code.co_varnames) + code.co_freevars
     for at in range(0, len(text), 2):
-        op, arg = text[at], text[at + 1]
+        op, arg = text[at], extended | text[at + 1]
         if op in _STORES:
-            yield code.co_names[extended | arg]
-        extended = (extended | arg) << 8 if op == dis.EXTENDED_ARG else 0
-    for inner in code.co_consts:
-        if type(inner) is types.CodeType:
-            yield from _stored_by(inner)
+            where = _STORES[op]
+            if where == "ATTR" and loaded == "self" and code.co_varnames[0] == "self" and code.co_argcount:
+                where = "SELF"
+            yield where, "" if where == "SUBSCR" else variables[arg] if where == "DEREF" else code.co_names[arg]
+        if op in _LOADS:
+            loaded = variables[arg & _LOADS[op]]
+        elif op != dis.opmap["CACHE"]:
+            loaded = ""
+        extended = arg << 8 if op == dis.EXTENDED_ARG else 0

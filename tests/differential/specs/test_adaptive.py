@@ -275,3 +275,88 @@ def test_what_a_rare_path_stores_is_seen(what, monkeypatch):
     rare = special(None)
     assert rare[1:] == run(Key())[1:] or what == "a global by its name"  # (that counts once more)
     assert rare != before and special(Key())[1:] == run(Key())[1:]
+
+
+def helper(x): return x + 1
+
+
+def other_helper(x): return x + 100
+
+
+def callback(order): return helper(order.total())
+
+
+class Order:
+    def __init__(self, amount): self.amount = amount
+
+    def total(self): return self.amount
+
+
+def test_what_only_arguments_lead_to_is_tested(monkeypatch):
+    """The second trace enters the callback, which the first one has left as a call, and the methods of the orders."""
+
+    def work(orders, call):
+        t = 0
+        for order in orders:
+            t = t + call(order)
+        return t
+
+    special, orders = hovis.specialize(work), [Order(k) for k in range(5)]
+    for _ in range(CALLS):
+        assert special(orders, callback) == 15
+    monkeypatch.setitem(globals(), "helper", other_helper)
+    assert special(orders, callback) == work(orders, callback) == 510
+    monkeypatch.setattr(Order, "total", lambda self: 0)
+    assert special(orders, callback) == work(orders, callback) == 500
+
+
+def by_key(): globals()["helper"] = other_helper
+
+
+def by_module(): setattr(sys.modules[__name__], "helper", other_helper)  # noqa: B010
+
+
+def by_class_body():
+    class _:
+        global helper
+        helper = other_helper
+
+
+def by_code(): helper.__code__ = other_helper.__code__
+
+
+def by_method(): Order.total = lambda self: self.amount * 2
+
+
+@pytest.mark.parametrize("store", [by_key, by_module, by_class_body, by_code, by_method], ids=lambda store: store.__name__)
+def test_functions_that_a_rare_path_replaces(store, monkeypatch):
+    monkeypatch.setitem(globals(), "helper", lambda x: x + 1)
+    monkeypatch.setattr(Order, "total", lambda self: self.amount)
+    order = Order(3)
+
+    def run(value, hidden):
+        if value < 0:
+            store()
+        hidden(value)
+        return helper(value) + order.total()
+
+    special = hovis.specialize(run, hovis.Int, hovis.Any)
+    for _ in range(CALLS):
+        assert special(1, id) == 5
+    assert special(-1, id) == run(-1, id) and special(1, id) == run(1, id) != 5
+
+
+def test_a_namespace_that_is_read_as_a_dictionary(monkeypatch):
+    monkeypatch.setitem(globals(), "COUNT", 1)
+
+    def run(x, hidden):
+        global COUNT
+        if x < 0:
+            COUNT = COUNT + 10
+        hidden(x)
+        return COUNT + len(globals()["__name__"]) * 0
+
+    special = hovis.specialize(run)
+    for _ in range(CALLS):
+        assert special(1, id) == 1
+    assert [special(x, id) for x in (1, -1, 1, -1, 1)] == [1, 11, 11, 21, 21]

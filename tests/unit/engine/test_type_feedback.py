@@ -385,3 +385,20 @@ def test_the_code_of_the_standard_library_has_depths():
                 raws = decode(held.__code__)
                 depths = [depth for depth in observed_operands.depths(raws) if depth is not None]
                 assert depths and 0 <= min(depths) <= max(depths) <= held.__code__.co_stacksize
+
+
+def test_frames_end_without_a_garbage_collection():
+    class Held:
+        pass
+
+    def caller():
+        held = Held()
+        observe(Feedback(), len, [()], {})
+        observe(Feedback(), lambda x: (x,), [1], {})
+        return weakref.ref(held)
+
+    gc.disable()
+    try:
+        assert caller()() is None
+    finally:
+        gc.enable()
