@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from itertools import repeat
 from types import CellType
 from typing import TYPE_CHECKING, Any, Final
+from weakref import ref
 
 from hovis.base import deadline, interrupts, own_code
 from hovis.base.function_wrapper import Wrapper, take_names
@@ -66,10 +67,10 @@ CLEARLY: Final = 1.5
 BRIEFLY: Final = 0.1
 ENOUGH_CALLS: Final = 16
 ENOUGH: Final = 0.1
-#: After this many lookups in vain, not counting those that residuals which have won made good, STAYS calls go to the function without one. A lookup
-#: counts as so many seconds at most.
+#: After this many lookups in vain, not counting those that residuals which have won made good, STAYS calls go to the function without one.
+#: LOOKUP: the number of seconds for which a lookup counts.
 LOSSES: Final = 64
-DEAREST_LOOKUP: Final = 2e-6
+LOOKUP: Final = 2e-6
 #: If no residual has won, STAYS calls go to the function before the next lookup; this number grows by the factor LONGER each time, up to this limit.
 LONGEST: Final = 1 << 20
 
@@ -198,7 +199,7 @@ class Jitted(Wrapper):
         if variant is None:
             return self._function(*args, **kwargs)
         if variant.contest is None:
-            self._balance = min(self._balance + variant.saves, LOSSES * DEAREST_LOOKUP)
+            self._balance = min(self._balance + variant.saves, LOSSES * LOOKUP)
             return variant.run(args, kwargs)
         return self._contested(variant, variant.contest, args, kwargs)
 
@@ -218,7 +219,7 @@ class Jitted(Wrapper):
         if contest.winner is not None:
             if self._leave_alone(args, kwargs):
                 return self._timed(args, kwargs)
-            self._lose(variant)
+            self._lose()
             return self._function(*args, **kwargs)
         here = threading.get_ident()
         if self._in_contest == here:
@@ -318,11 +319,12 @@ class Jitted(Wrapper):
         variant.contest = None
         self._renew()
 
-    def _lose(self, variant: Variant) -> None:
-        """Record that a call was looked up in vain, while other residuals have won. If that happens too often, calls go to the function itself for a while."""
-        cost = min(variant.lookup, DEAREST_LOOKUP)
-        self._balance -= cost
-        if self._balance < -LOSSES * cost:
+    def _lose(self) -> None:
+        """Record that a call was looked up in vain, while other residuals have won. If that happens too often, such calls go to the function itself for
+        a while.
+        """
+        self._balance -= LOOKUP
+        if self._balance < -LOSSES * LOOKUP:
             self._balance, self._by_itself = 0.0, STAYS
 
     def _leave_alone(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -411,11 +413,11 @@ class Jitted(Wrapper):
         traced = self.trace(*args, **kwargs)
         made = Variant(traced, self._function, self._key(args, kwargs), len(args), tuple(kwargs))
         for left in exits_of(traced):
-            left.often = functools.partial(self._refute, made)
+            left.often = functools.partial(_refute, ref(self), ref(made))  # a cycle would keep the function alive until a garbage collection
         made.contest = self._contest(["plain"] if traced.fallback else ["residual", "plain"])
         return made
 
-    def _refute(self, variant: Variant, left: Exit) -> None:
+    def refute(self, variant: Variant, left: Exit) -> None:
         """Do not assume again what did not hold where a residual was left; the next call makes another one."""
         self._options.refuted = with_refuted(self._options.refuted, left)
         self._options.learned = Learned()
@@ -553,6 +555,13 @@ class Jitted(Wrapper):
 _RUN: Final[Any] = Jitted.__dict__["__call__"]
 ENTERED_THROUGH.add(Jitted)
 nested_jit.stands_for(jit, Jitted, nested_jit.OPTIONS)
+
+
+def _refute(owner: "ref[Jitted]", variant: "ref[Variant]", left: Exit) -> None:
+    """Tell a jitted function, if it still exists, that a residual of it was left often at one place."""
+    made, one = owner(), variant()
+    if made is not None and one is not None:
+        made.refute(one, left)
 
 
 def _outdated() -> bool:

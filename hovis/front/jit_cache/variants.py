@@ -35,7 +35,7 @@ def exits_of(traced: Trace) -> Iterator[Exit]:
 class Variant:
     """One residual with its key, its guards, and the way to call it."""
 
-    __slots__ = ("alone", "call", "contest", "has_won", "holds", "key", "lookup", "picks", "plain", "saves", "told", "trace")
+    __slots__ = ("__weakref__", "alone", "call", "contest", "has_won", "holds", "key", "lookup", "picks", "plain", "saves", "told", "trace")
     contest: Any
 
     def __init__(self, traced: Trace, original: Callable[..., Any], key: Key, count: int, names: tuple[str, ...]) -> None:
