@@ -106,7 +106,7 @@ def _test_end(m: Machine, item: Dyn, mode: str, told: AbstractValue = ANY) -> in
     m.push(Dyn(item.value, kind, item.dims, item.lost, item.maybe_unbound, item.ends, among=item.among))
     frame = m.frame
     if mode == "for" and m.assumptions is not None:
-        if m.assumptions.decides(more, m.state.frames, frame.pc + 1, _exit_of(m, mode)) is False:
+        if m.assumptions.decides(more, frame.code, frame.pc + 1, _exit_of(m, mode)) is False:
             frame.pc += 1
             m.assume_unreached(m.state)
         elif m.assumptions.is_cold(m.state.frames, frame.pc + 1):

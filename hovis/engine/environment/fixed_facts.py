@@ -52,10 +52,12 @@ _METHODS: Final = (
 _ATOMS: Final = frozenset({str, int, float, bool, bytes, complex, type(None)})
 _BUILTINS: Final = dict(vars(builtins))
 #: Names by which code may store under names that it computes or has as texts.
-_BY_NAME: Final = frozenset({"setattr", "delattr", "__setattr__", "__delattr__", "globals", "vars", "__dict__", "exec", "eval"})
+_BY_NAME: Final = frozenset({"setattr", "delattr", "globals", "vars", "exec", "eval"})
+_ATTRIBUTES: Final = frozenset({"__setattr__", "__delattr__", "__dict__", "__globals__", "modules"})
 _SCOPES: Final = frozenset({"globals", "exec", "eval"})
 _CHANGES: Final = frozenset({"exec", "eval", "update", "setdefault", "pop", "__setitem__"})
 _STORES: Final = {dis.opmap[f"{how}_{where}"]: where for how in ("STORE", "DELETE") for where in ("GLOBAL", "ATTR", "DEREF", "SUBSCR")}
+_LOAD_GLOBAL: Final = dis.opmap["LOAD_GLOBAL"]
 #: Instructions that push a local variable at last, with the bits of their argument that are its number.
 _LOADS: Final = {
     dis.opmap[name]: bits
@@ -227,17 +229,18 @@ class _Reached:
 
 @functools.lru_cache(maxsize=8192)
 def _names_in(code: CodeType) -> _Names:
-    stored: dict[str, set[str]] = {where: set() for where in ("GLOBAL", "ATTR", "SELF", "DEREF", "SUBSCR")}
+    stored: dict[str, set[str]] = {where: set() for where in ("GLOBAL", "ATTR", "SELF", "DEREF", "SUBSCR", "LOAD")}
     again = set[str]()
-    for where, name in _stored_by(code):
+    for where, name in _uses_in(code):
         if where == "DEREF" and name in code.co_cellvars and name not in again:
             again.add(name)  # a function makes its own variables: that its first store
         else:
             stored[where].add(name)
     mentioned = set(code.co_names)
-    if not _BY_NAME.isdisjoint(mentioned):
+    if not _BY_NAME.isdisjoint(stored["LOAD"]) or not _ATTRIBUTES.isdisjoint(mentioned):
         stored["ATTR"] |= {name for name in _texts(code.co_consts) if name.isidentifier()}
-    scopes = not _SCOPES.isdisjoint(mentioned) and (bool(stored["SUBSCR"]) or not _CHANGES.isdisjoint(mentioned))
+    asked = mentioned if "builtins" in stored["LOAD"] else stored["LOAD"]
+    scopes = not _SCOPES.isdisjoint(asked) and (bool(stored["SUBSCR"]) or not _CHANGES.isdisjoint(mentioned))
     inner = [_names_in(one) for one in code.co_consts if type(one) is CodeType]
     return _Names(
         frozenset(mentioned).union(*(one.all for one in inner)), frozenset(stored["ATTR"]).union(*(one.attributes for one in inner)),
@@ -255,8 +258,8 @@ def _texts(constants: Iterable[object]) -> Iterator[str]:
             yield from _texts(one)
 
 
-def _stored_by(code: CodeType) -> Iterator[tuple[str, str]]:
-    """Yield where code stores, or deletes, and under which names."""
+def _uses_in(code: CodeType) -> Iterator[tuple[str, str]]:
+    """Yield where code stores, or deletes, and under which names; and which globals it loads."""
     extended, text, loaded = 0, code.co_code, ""
     variables = code.co_varnames + tuple(name for name in code.co_cellvars if name not in code.co_varnames) + code.co_freevars
     for at in range(0, len(text), 2):
@@ -266,6 +269,8 @@ def _stored_by(code: CodeType) -> Iterator[tuple[str, str]]:
             if where == "ATTR" and loaded == "self" and code.co_varnames[0] == "self" and code.co_argcount:
                 where = "SELF"
             yield where, "" if where == "SUBSCR" else variables[arg] if where == "DEREF" else code.co_names[arg]
+        if op == _LOAD_GLOBAL:
+            yield "LOAD", code.co_names[arg >> 1]
         if op in _LOADS:
             loaded = variables[arg & _LOADS[op]]
         elif op != dis.opmap["CACHE"]:

@@ -130,7 +130,7 @@ def decide(m: Machine, value: V, jump_if: bool, target: int) -> int | None:
     narrow(true, value.value, True)
     narrow(false, value.value, False)
     if m.assumptions is not None and true.world < 2:
-        told = m.assumptions.decides(value, m.state.frames, true.frames[-1].pc, false.frames[-1].pc)
+        told = m.assumptions.decides(value, frame.code, true.frames[-1].pc, false.frames[-1].pc)
         if told is not None:
             m.assume_unreached(false if told else true)
     return _branch(m, value, true, false, location, at)

@@ -44,7 +44,9 @@ class Assumptions:
 
     def _seen(self, frames: Sequence[Frame], pc: int) -> Seen | None:
         assert self.feedback is not None
-        return self.feedback.seen(_calls_to(frames, pc))
+        calls = [(one.code.code, one.code.instructions[one.pc].offset) for one in frames[:-1] if not one.code.filename.startswith(PACKAGE)]
+        code = frames[-1].code
+        return self.feedback.seen([*calls, (code.code, code.instructions[pc].offset)])
 
     def is_cold(self, frames: Sequence[Frame], pc: int) -> bool:
         """Is it assumed that the instruction pc of the innermost frame is not reached?"""
@@ -55,37 +57,19 @@ class Assumptions:
             return self._seen(frames, raising) is None
         return self.profile.is_cold(code, pc)
 
-    def decides(self, cond: Any, frames: Sequence[Frame], true: int, false: int) -> bool | None:
-        """Return the side that a branch of the innermost frame is assumed to take: that of the examples, if it is asked how the data are built, or if
-        the other one makes calls before both meet; that of the observed calls in the latter case alone; None: any.
+    def decides(self, cond: Any, code: Code, true: int, false: int) -> bool | None:
+        """Return the side that a branch is assumed to take: that of the examples, if it is asked how the data are built, or if the other one makes calls
+        before both meet; None: any.
         """
         if len(self.refuted) >= SURPRISING:
             return None
-        code, told = frames[-1].code, self.examples.of(cond)
-        by_example = type(told) is bool and not self.examples.varies(cond)
-        if not by_example:
-            told = self._side(frames, true, false)
-        if told is None or (code.code, code.instructions[false if told else true].offset) in self.refuted:
+        told = self.examples.of(cond)
+        if type(told) is not bool or self.examples.varies(cond):
             return None
-        if (by_example and _asks_for_structure(cond)) or _calls(code, false if told else true, code.meet(true, false)):
-            return bool(told)
-        return None
-
-    def _side(self, frames: Sequence[Frame], true: int, false: int) -> bool | None:
-        """Return the side that a branch has taken in all observed calls; None: both, or it was not observed."""
-        code = frames[-1].code
-        if self.feedback is None or code.filename.startswith(PACKAGE):
+        other = false if told else true
+        if (code.code, code.instructions[other].offset) in self.refuted:
             return None
-        ran = self.feedback.ran(_calls_to(frames, frames[-1].pc))
-        sides = [code.instructions[pc].offset in ran for pc in (true, false)]
-        return sides[0] if sides[0] != sides[1] else None
-
-
-def _calls_to(frames: Sequence[Frame], pc: int) -> list[tuple[CodeType, int]]:
-    """Return the code and the offset of each call that leads to the innermost frame, and of its instruction pc. (The code of hovis models C code.)"""
-    calls = [(one.code.code, one.code.instructions[one.pc].offset) for one in frames[:-1] if not one.code.filename.startswith(PACKAGE)]
-    code = frames[-1].code
-    return [*calls, (code.code, code.instructions[pc].offset)]
+        return told if _asks_for_structure(cond) or _calls(code, other, code.meet(true, false)) else None
 
 
 def _asks_for_structure(cond: Any) -> bool:

@@ -15,7 +15,7 @@ import contextlib
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, GeneratorType, ModuleType
 from typing import Any, Final
 
@@ -99,7 +99,7 @@ def _together(mine: tuple[int, ...], others: tuple[int, ...]) -> tuple[int, ...]
 class _Path:
     """A call path: the calls that have led to a code object. ``trace`` is the trace function of its frames."""
 
-    __slots__ = ("_feedback", "_observed", "_offsets", "depth", "inner", "ran", "seen", "trace")
+    __slots__ = ("_feedback", "_observed", "_offsets", "depth", "inner", "seen", "trace")
 
     def __init__(self, feedback: "Feedback", code: CodeType | None, depth: int) -> None:
         self._feedback, self.depth = feedback, depth
@@ -107,8 +107,6 @@ class _Path:
         #: the paths that lead on from here, by the offset of the call and the code that is called
         self.inner: dict[tuple[int, CodeType], _Path] = {}
         self.seen: dict[int, Seen] = {}
-        #: the offsets of the instructions that were executed
-        self.ran: set[int] = set()
         self.trace: Callable[[FrameType, str, Any], None] = self._step
 
     def _step(self, frame: FrameType, event: str, arg: object) -> None:
@@ -119,7 +117,6 @@ class _Path:
         feedback = self._feedback
         try:
             feedback.left -= 1
-            self.ran.add(frame.f_lasti)
             operands = self._observed.get(frame.f_lasti)
             if operands is not None:
                 seen = self.seen.get(frame.f_lasti)
@@ -248,8 +245,11 @@ class Feedback:
 
     def seen(self, calls: Sequence[tuple[CodeType, int]]) -> Seen | None:
         """Return what was seen of an instruction. calls: the code and the offset of each call that leads to it, and at last of itself."""
-        code, at = calls[-1]
-        path = self._path(calls)
+        (code, at), *rest = calls
+        path = self._only(code)  # of several, the residual may be one for all
+        for code, offset in rest:
+            path = path and path.inner.get((at, code))
+            at = offset
         found = path and path.seen.get(at)
         if found:
             return found
@@ -257,18 +257,6 @@ class Feedback:
             self._anywhere = _merged(self.root)
         return self._anywhere.get(code, {}).get(at)
 
-    def ran(self, calls: Sequence[tuple[CodeType, int]]) -> Collection[int]:
-        """Return the offsets of the instructions that were executed in the code of the last of these calls (see ``seen``), on this call path."""
-        path = self._path(calls)
-        return () if path is None else path.ran
-
-    def _path(self, calls: Sequence[tuple[CodeType, int]]) -> _Path | None:
-        (code, at), *rest = calls
-        path = self._only(code)  # of several, the residual may be one for all
-        for code, offset in rest:
-            path = path and path.inner.get((at, code))
-            at = offset
-        return path
 
     def _only(self, code: CodeType) -> _Path | None:
         """Return the path on which a code object was called, if there was only one."""
