@@ -162,7 +162,7 @@ def _read_by_name(value: object) -> Iterator[tuple[str, Any]]:
             yield "", slot.__get__(value)
         except (AttributeError, TypeError):  # the slot is empty, or belongs to another class
             continue
-    for name in stored_by_class(cls):
+    for name in _names(cls):
         held = read(value, name, ABSENT) if can_read(cls, name) else ABSENT
         if held is not ABSENT and is_own(value, name, held):
             yield name, held
@@ -198,8 +198,7 @@ def _slots(cls: type) -> Iterator[Any]:
 _known: Final[dict[int, tuple["weakref.ref[type]", tuple[str, ...]]]] = {}
 
 
-def stored_by_class(cls: type) -> tuple[str, ...]:
-    """Return the names under which the code of a class may store attributes, and the names that the class annotates."""
+def _names(cls: type) -> tuple[str, ...]:
     at = id(cls)
     known = _known.get(at)
     if known is None or known[0]() is not cls:

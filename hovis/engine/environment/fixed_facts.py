@@ -7,7 +7,6 @@ names, and if no code that can be reached in this way seems to store into them.
 """
 
 import builtins
-import dis
 import functools
 import gc
 import sys
@@ -28,7 +27,10 @@ from types import (
 )
 from typing import Any, Final, NamedTuple
 
-from hovis.engine.environment.guards import Guard
+from hovis.bytecode.decode import decode
+from hovis.bytecode.instructions import localsplus
+from hovis.engine.environment.footprints import names_in
+from hovis.engine.environment.guards import Guard, can_change
 from hovis.engine.state import type_lookup
 from hovis.ir.operations import UNBOUND
 from hovis.lattice import inline_attributes
@@ -56,16 +58,8 @@ _BY_NAME: Final = frozenset({"setattr", "delattr", "globals", "vars", "exec", "e
 _ATTRIBUTES: Final = frozenset({"__setattr__", "__delattr__", "__dict__", "__globals__", "modules"})
 _SCOPES: Final = frozenset({"globals", "exec", "eval"})
 _CHANGES: Final = frozenset({"exec", "eval", "update", "setdefault", "pop", "__setitem__"})
-_STORES: Final = {dis.opmap[f"{how}_{where}"]: where for how in ("STORE", "DELETE") for where in ("GLOBAL", "ATTR", "DEREF", "SUBSCR")}
-_LOAD_GLOBAL: Final = dis.opmap["LOAD_GLOBAL"]
-#: Instructions that push a local variable at last, with the bits of their argument that are its number.
-_LOADS: Final = {
-    dis.opmap[name]: bits
-    for name, bits in {"LOAD_FAST": 0xFFFFFF, "LOAD_FAST_CHECK": 0xFFFFFF, "LOAD_FAST_LOAD_FAST": 15, "STORE_FAST_LOAD_FAST": 15}.items()
-    if name in dis.opmap
-}
-#: Flag of classes (CPython: Py_TPFLAGS_HEAPTYPE).
-_HEAP_TYPE: Final = 1 << 9
+#: Instructions that store or delete, by where.
+_STORES: Final = {f"{how}_{where}": where for how in ("STORE", "DELETE") for where in ("GLOBAL", "ATTR", "DEREF", "SUBSCR")}
 
 
 class _Names(NamedTuple):
@@ -208,7 +202,7 @@ class _Reached:
             self._modules[id(held)] = vars(held)
         elif kind is dict and "__builtins__" in held:
             self._modules[id(held)] = held
-        elif kind is not FrameType and (not issubclass(kind, type) or held.__flags__ & _HEAP_TYPE):
+        elif kind is not FrameType and (not issubclass(kind, type) or can_change(held)):
             self._todo += gc.get_referents(held)
 
     def _function(self, held: FunctionType) -> None:
@@ -233,7 +227,7 @@ def _names_in(code: CodeType) -> _Names:
     again = set[str]()
     for where, name in _uses_in(code):
         if where == "DEREF" and name in code.co_cellvars and name not in again:
-            again.add(name)  # a function makes its own variables: that its first store
+            again.add(name)  # the first store of a function into its own variable gives it a value; only a second one replaces it
         else:
             stored[where].add(name)
     mentioned = set(code.co_names)
@@ -243,7 +237,7 @@ def _names_in(code: CodeType) -> _Names:
     scopes = not _SCOPES.isdisjoint(asked) and (bool(stored["SUBSCR"]) or not _CHANGES.isdisjoint(mentioned))
     inner = [_names_in(one) for one in code.co_consts if type(one) is CodeType]
     return _Names(
-        frozenset(mentioned).union(*(one.all for one in inner)), frozenset(stored["ATTR"]).union(*(one.attributes for one in inner)),
+        frozenset(names_in(code)), frozenset(stored["ATTR"]).union(*(one.attributes for one in inner)),
         frozenset(stored["SELF"]).union(*(one.in_self for one in inner)),
         frozenset(stored["GLOBAL"]).union(*(one.globals for one in inner)), frozenset(stored["DEREF"]).union(*(one.cells for one in inner)),
         scopes or any(one.scopes for one in inner),
@@ -259,20 +253,17 @@ def _texts(constants: Iterable[object]) -> Iterator[str]:
 
 
 def _uses_in(code: CodeType) -> Iterator[tuple[str, str]]:
-    """Yield where code stores, or deletes, and under which names; and which globals it loads."""
-    extended, text, loaded = 0, code.co_code, ""
-    variables = code.co_varnames + tuple(name for name in code.co_cellvars if name not in code.co_varnames) + code.co_freevars
-    for at in range(0, len(text), 2):
-        op, arg = text[at], extended | text[at + 1]
-        if op in _STORES:
-            where = _STORES[op]
-            if where == "ATTR" and loaded == "self" and code.co_varnames[0] == "self" and code.co_argcount:
-                where = "SELF"
-            yield where, "" if where == "SUBSCR" else variables[arg] if where == "DEREF" else code.co_names[arg]
-        if op == _LOAD_GLOBAL:
-            yield "LOAD", code.co_names[arg >> 1]
-        if op in _LOADS:
-            loaded = variables[arg & _LOADS[op]]
-        elif op != dis.opmap["CACHE"]:
-            loaded = ""
-        extended = arg << 8 if op == dis.EXTENDED_ARG else 0
+    """Yield where code stores, or deletes, and under which names (SELF: attributes of the parameter ``self``); and which globals it loads."""
+    is_method, is_self = code.co_argcount > 0 and code.co_varnames[0] == "self", False
+    for raw in decode(code):
+        where = _STORES.get(raw.name)
+        if where == "DEREF":
+            yield where, localsplus(code)[raw.arg]
+        elif where == "SUBSCR":
+            yield where, ""
+        elif where is not None:
+            yield "SELF" if where == "ATTR" and is_self else where, code.co_names[raw.arg]
+        elif raw.name == "LOAD_GLOBAL":
+            yield "LOAD", code.co_names[raw.arg >> 1]
+        # 3.13 has instructions that end with loading one of the first sixteen variables, which is in the last four bits
+        is_self = is_method and raw.name.endswith("LOAD_FAST") and (raw.arg if raw.name == "LOAD_FAST" else raw.arg & 15) == 0

@@ -264,9 +264,8 @@ def get_global(m: Machine, name: str) -> int | None:
         if value is UNBOUND:
             scope = builtins_of(namespace)
             value, holder = scope.get(name, UNBOUND), scope
-        missing = holder is not namespace
-        read = [("item", holder, name, value), *([("item", namespace, name, UNBOUND)] if missing else ())]
-        if m.state.world and not all(m.environment.is_fixed(*guard) for guard in read):
+        missing, fixed = holder is not namespace, m.environment.is_fixed
+        if m.state.world and not (fixed("item", holder, name, value) and (not missing or fixed("item", namespace, name, UNBOUND))):
             revalidation.look(m)
         if missing:
             m.environment.guard("item", namespace, name, UNBOUND)

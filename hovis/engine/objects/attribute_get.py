@@ -80,6 +80,7 @@ def _of_instance(m: Machine, value: V, cls: type, name: str, mode: str) -> int |
     if own_getattribute(cls):
         getter = find(cls, "__getattribute__")
         if type(getter) is not FUNCTION:
+            # (only a subclass of threading.local may have an __init__, which runs when a thread first reads an attribute)
             return left(m, value, name, mode, QUIET if cls is threading.local else Effect.OPAQUE)
         access = Access(name, value, Known(cls), mode, hook)
         return descriptors.run(m, Known(getter), [value, Known(name)], access)
