@@ -10,6 +10,8 @@ import traceback
 import pytest
 
 import hovis
+from hovis.engine.environment import fixed_facts
+from hovis.front.autotuner import Contest
 from hovis.front.jit_cache import adaptive
 from tests.differential.harness.compare import difference
 from tests.differential.harness.splits import observe
@@ -221,6 +223,12 @@ def test_the_environment_stays_frozen():
     G = 1
 
 
+@pytest.fixture
+def second_wins(monkeypatch):
+    """The second residual does the calls, however long it takes."""
+    monkeypatch.setattr(adaptive, "contest_between", lambda ways: Contest(ways, decided=True))
+
+
 class Config:
     scale = 1
 
@@ -243,6 +251,7 @@ def _count(): global COUNT; COUNT += 1  # noqa: E702
 def _handle(): global HANDLER; HANDLER = other  # noqa: E702
 
 
+@pytest.mark.usefixtures("second_wins")
 @pytest.mark.parametrize("what", ["a global by its name", "a function by its name", "a class attribute", "an attribute", "an item"])
 def test_what_a_rare_path_stores_is_seen(what, monkeypatch):
     monkeypatch.setattr(Config, "scale", 1)
@@ -283,17 +292,21 @@ def helper(x): return x + 1
 def other_helper(x): return x + 100
 
 
-def callback(order): return helper(order.total())
-
-
 class Order:
     def __init__(self, amount): self.amount = amount
 
     def total(self): return self.amount
 
 
-def test_what_only_arguments_lead_to_is_tested(monkeypatch):
+@pytest.mark.usefixtures("second_wins")
+@pytest.mark.parametrize("what", ["global", "code", "defaults", "method", "bases", "class"])
+def test_what_only_arguments_lead_to_is_tested(what, monkeypatch):
     """The second trace enters the callback, which the first one has left as a call, and the methods of the orders."""
+    space = {"__name__": "elsewhere", "state": 1}
+    exec("class Base:\n def of(self): return 1\nclass Other:\n def of(self): return 100\n"
+         "class Order(Base):\n def __init__(self, amount): self.amount = amount\n def total(self): return self.amount + self.of()\n"
+         "class Late(Order):\n def total(self): return 0\n"
+         "held = Order(7)\ndef helper(x, y=1): return x + y\ndef callback(order): return helper(order.total()) + held.total()\n", space)  # fmt: skip
 
     def work(orders, call):
         t = 0
@@ -301,13 +314,23 @@ def test_what_only_arguments_lead_to_is_tested(monkeypatch):
             t = t + call(order)
         return t
 
-    special, orders = hovis.specialize(work), [Order(k) for k in range(5)]
+    special, orders = hovis.specialize(work), [space["Order"](k) for k in range(5)]
+    before = work(orders, space["callback"])
     for _ in range(CALLS):
-        assert special(orders, callback) == 15
-    monkeypatch.setitem(globals(), "helper", other_helper)
-    assert special(orders, callback) == work(orders, callback) == 510
-    monkeypatch.setattr(Order, "total", lambda self: 0)
-    assert special(orders, callback) == work(orders, callback) == 500
+        assert special(orders, space["callback"]) == before
+    if what == "global":
+        space["helper"] = other_helper
+    elif what == "code":
+        space["helper"].__code__ = (lambda x, y=1: x * 2).__code__
+    elif what == "defaults":
+        space["helper"].__defaults__ = (50,)
+    elif what == "method":
+        space["Order"].total = lambda self: 0
+    elif what == "bases":
+        space["Order"].__bases__ = (space["Other"],)
+    else:
+        space["held"].__class__ = space["Late"]
+    assert special(orders, space["callback"]) == work(orders, space["callback"]) != before
 
 
 def by_key(): globals()["helper"] = other_helper
@@ -328,6 +351,7 @@ def by_code(): helper.__code__ = other_helper.__code__
 def by_method(): Order.total = lambda self: self.amount * 2
 
 
+@pytest.mark.usefixtures("second_wins")
 @pytest.mark.parametrize("store", [by_key, by_module, by_class_body, by_code, by_method], ids=lambda store: store.__name__)
 def test_functions_that_a_rare_path_replaces(store, monkeypatch):
     monkeypatch.setitem(globals(), "helper", lambda x: x + 1)
@@ -346,6 +370,7 @@ def test_functions_that_a_rare_path_replaces(store, monkeypatch):
     assert special(-1, id) == run(-1, id) and special(1, id) == run(1, id) != 5
 
 
+@pytest.mark.usefixtures("second_wins")
 def test_a_namespace_that_is_read_as_a_dictionary(monkeypatch):
     monkeypatch.setitem(globals(), "COUNT", 1)
 
@@ -360,3 +385,31 @@ def test_a_namespace_that_is_read_as_a_dictionary(monkeypatch):
     for _ in range(CALLS):
         assert special(1, id) == 1
     assert [special(x, id) for x in (1, -1, 1, -1, 1)] == [1, 11, 11, 21, 21]
+
+
+def test_what_code_may_store():
+    class Example:
+        def in_self(self, x): self.a = x; x.b = 1; setattr(self, "c", x)
+
+        def in_other(this, self): this.d = self; self.e = 1
+
+        def in_scopes(self, k):
+            global WRITTEN
+            WRITTEN = k
+
+            def inner():
+                nonlocal k
+                k = self.f
+                del self.g
+            return inner
+
+        def by_text(self): globals()["h"] = 1
+
+        def of_a_method(self): self.eval("i"); self["j"] = 2
+
+    found = {name: fixed_facts._names_in(held.__code__) for name, held in vars(Example).items() if inspect.isfunction(held)}
+    assert (found["in_self"].attributes, found["in_self"].in_self) == ({"b", "c"}, {"a"})
+    assert (found["in_other"].attributes, found["in_other"].in_self) == ({"d", "e"}, set())
+    assert (found["in_scopes"].globals, found["in_scopes"].cells, found["in_scopes"].attributes) == ({"WRITTEN"}, {"k"}, {"g"})
+    assert found["by_text"].scopes and found["by_text"].attributes == {"h"}
+    assert not found["of_a_method"].scopes and not found["of_a_method"].attributes

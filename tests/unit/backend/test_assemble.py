@@ -1010,3 +1010,28 @@ def test_values_on_the_stack_and_exceptions():
         logs = [], []
         assert residual(row, logs[0]) == fn(row, logs[1])
         assert logs[0] == logs[1]
+
+
+class Node:
+    def __init__(self, v): self.v, self.me = v, self
+
+
+class Hooked(Node):
+    stored: list[str] = []
+
+    def __setattr__(self, name, value):
+        Hooked.stored.append(name)
+        object.__setattr__(self, name, value)
+
+
+@pytest.mark.parametrize(("cls", "stores"), [(Node, ["v", "me"]), (Hooked, [])])
+def test_stores_into_a_new_object_that_holds_itself(cls, stores):
+    """The hook of a class has run while tracing, or is in the residual: the stores of the object itself must not run it again."""
+    def make(v, tell):
+        return tell(cls(v))
+
+    residual = hovis.trace(make, hovis.Int, hovis.Any).compile()
+    assert [one.argval for one in dis.get_instructions(residual) if one.opname == "STORE_ATTR"] == stores
+    Hooked.stored.clear()
+    made = residual(3, lambda node: node)
+    assert type(made) is cls and made.v == 3 and made.me is made and Hooked.stored == (["v", "me"] if cls is Hooked else [])
