@@ -6,6 +6,7 @@ A rule that returns None does not apply to these arguments, and the next rule is
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from hovis.ir.model import Effect
@@ -52,6 +53,23 @@ class Part(NamedTuple):
         return cls(name.lstrip("*~"), "**" if name.startswith("**") else keyword, "*" in name, "~" in name)
 
 
+class Form(NamedTuple):
+    """A way to build the real object from the attributes of a stand-in.
+
+    build    the callable that makes the object from ``parts``.
+    when     attributes, and the values that they must have.
+    """
+
+    build: Callable[..., object]
+    parts: tuple[Part, ...] = ()
+    when: Mapping[str, object] = MappingProxyType({})
+
+    @classmethod
+    def of(cls, build: Callable[..., object], parts: str, **when: object) -> "Form":
+        """Make a `Form`. parts: attributes in order, ``name=attribute`` by keyword, ``*`` and ``**attribute`` spread, ``~`` steady iterators."""
+        return cls(build, tuple(map(Part.of, parts.split())), when)
+
+
 @dataclass(frozen=True, eq=False)
 class Stand:
     """A stand-in: a Python class whose methods the engine traces in place of those of a class implemented in C.
@@ -59,8 +77,7 @@ class Stand:
     real     the C class.
     cls      the stand-in; it needs no base classes, and user code sees only those of its methods and properties that the
              real class has as well.
-    build    the callable that makes the real object from ``parts``; None: the real object cannot be built.
-    when     attributes of the stand-in, and the values that they must have for the real object to be built.
+    forms    the ways to build the real object, of which the first that fits is taken; none: it cannot be built.
     quiet    whether it is an iterator whose steps run no code that may raise StopIteration.
     frozen   whether objects of this class are immutable.
     opened   maps a real object to the attributes of its stand-in.
@@ -73,9 +90,7 @@ class Stand:
 
     real: type
     cls: type
-    build: Callable[..., object] | None = None
-    parts: tuple[Part, ...] = ()
-    when: Mapping[str, object] = field(default_factory=dict)
+    forms: tuple[Form, ...] = ()
     quiet: bool = False
     frozen: bool = False
     opened: Callable[[Any], tuple[Any, ...]] | None = None
@@ -85,9 +100,14 @@ class Stand:
     through: str = ""
     expected: Callable[[Any, Any, list[Any], dict[str, Any]], Any] | None = None
 
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What the first form builds the object from."""
+        return self.forms[0].parts
+
     @classmethod
-    def of(cls, real: type, stand: type, build: Callable[..., object] | None = None, parts: str = "", **options: Any) -> "Stand":
-        """Make a `Stand`. parts: attributes in order, ``name=attribute`` by keyword, ``*`` and ``**attribute`` spread, ``~`` steady iterators."""
+    def of(cls, real: type, stand: type, *forms: Form, **options: Any) -> "Stand":
+        """Make a `Stand`."""
         stand.__name__, stand.__qualname__ = real.__name__, real.__qualname__
         for name in dir(real):
             # special methods that the stand-in does not define stay C code
@@ -95,7 +115,7 @@ class Stand:
             special = name.startswith("__") and name not in _GENERIC and (callable(found) or found is None)
             if special and _lookup(stand, name) is _lookup(object, name) is not found:
                 setattr(stand, name, found)
-        return cls(real, stand, build, tuple(map(Part.of, parts.split())), **options)
+        return cls(real, stand, forms, **options)
 
 
 #: Special names that concern how Python represents objects, not their behaviour.
@@ -295,13 +315,17 @@ class Library:
 
         return register
 
-    def stand(self, real: type, build: Callable[..., object] | None = None, parts: str = "", eager: bool = False, **options: Any) -> Callable[[type], type]:
+    def stand(
+        self, real: type, build: Callable[..., object] | None = None, parts: str = "", *others: Form, eager: bool = False,
+        when: Mapping[str, object] = MappingProxyType({}), **options: Any,
+    ) -> Callable[[type], type]:  # fmt: skip
         """Decorator: register the class as a stand-in for real, a class implemented in C (see `Stand`). eager: it is used even if nothing is
-        known of the arguments.
+        known of the arguments.  build, parts, when: its first form; None: it has no forms.
         """
+        forms = () if build is None else (Form.of(build, parts, **when), *others)
 
         def register(stand_in: type) -> type:
-            found = Stand.of(real, stand_in, build, parts, **options)
+            found = Stand.of(real, stand_in, *forms, **options)
             self.models[stand_in] = found
             if real not in self.models:
                 self.models[real] = found

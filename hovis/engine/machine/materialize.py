@@ -9,7 +9,7 @@ from hovis.engine.state import borrowed_copies, class_templates
 from hovis.engine.state.frames_and_heap import State
 from hovis.engine.state.heap import VObj, reachable
 from hovis.engine.state.specialization_tables import GiveUp
-from hovis.engine.state.standins import NotMaterializable, check_model
+from hovis.engine.state.standins import NotMaterializable, form_of
 from hovis.engine.state.values import NONE, Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Op, Operand
@@ -39,7 +39,7 @@ def check_materializable(heap: dict[int, VObj], aid: int) -> None:
             # the residual of the generator would have to be traced from the edge on which it is built
             raise NotMaterializable(obj.extra[5])
         if obj.kind == "model":
-            check_model(heap, obj)
+            form_of(heap, obj)
 
 
 def check_own(obj: VObj) -> None:
@@ -142,7 +142,7 @@ def _materialize(m: "Machine", aid: int) -> None:
         return
     if obj.kind == "model":
         # an object that cannot be built may contain itself, so check before the walk
-        check_model(m.state.heap, obj)
+        form_of(m.state.heap, obj)
     template = class_templates.template_of(obj.cls) if class_templates.ALL else None
     if template is not None:
         # its class is built first, which may hold this very object

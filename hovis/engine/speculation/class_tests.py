@@ -15,7 +15,7 @@ from hovis.engine.speculation.assumptions import Assumptions
 from hovis.engine.speculation.examples import NOTHING
 from hovis.engine.state.frames_and_heap import Frame, substitute
 from hovis.engine.state.type_lookup import is_common, is_python_class
-from hovis.engine.state.values import Dyn, Known, V
+from hovis.engine.state.values import Dyn, Known, Ref, V
 from hovis.ir.analysis.live_ranges import may_end_visibly
 from hovis.ir.model import Block, Branch, Edge, Effect, Jump
 from hovis.lattice import BOTTOM, AbstractValue, Type, attribute_slots, inline_attributes, join
@@ -39,7 +39,7 @@ def look(m: "Engine", frame: Frame, popped: int) -> None:
         if isinstance(callee, Dyn) and isinstance(callee.type, AnyType) and not callee.maybe_unbound:
             _look_at_callee(m, callee)
             callee = frame.stack[-popped]
-        if not isinstance(callee, Known) or type(callee.value) is FunctionType:
+        if not _is_c_code(m, callee):
             return
         taken -= 1
     elif instruction.op == "SetAttr":
@@ -56,6 +56,16 @@ def look(m: "Engine", frame: Frame, popped: int) -> None:
             kinds = _expected(assumptions, value, seen[at] if -at <= len(seen) <= popped else (), is_complete)
             if kinds and side_exits.can_leave(m, m.state):
                 _test(m, value, kinds)
+
+
+def _is_c_code(m: "Engine", callee: V) -> bool:
+    """Is a callee known, and not written in Python? (What is, is entered, and tests what it depends on.)"""
+    if isinstance(callee, Ref):
+        bound = m.state.heap[callee.aid]
+        if bound.kind != "method":
+            return False
+        callee = bound.cells[0]
+    return isinstance(callee, Known) and type(callee.value) is not FunctionType
 
 
 def _seen(assumptions: Assumptions, frames: Sequence[Frame]) -> tuple[Sequence[tuple[type, ...]], bool]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from hovis.bytecode.instructions import Code, Handler
-from hovis.engine.state.heap import VObj
+from hovis.engine.state.heap import VObj, reachable
 from hovis.engine.state.values import ENDS, ENDS_READ, ENDS_TAKEN, NONE, Dyn, Ref, V
 from hovis.ir.analysis.live_ranges import may_end_visibly
 from hovis.ir.model import Op
@@ -157,6 +157,9 @@ class State:
         last, ended = len(self.frames) - 1, list[V]()
         least = ENDS_READ if self.world == 2 else ENDS_TAKEN  # where the environment has changed, the cost hardly matters
         clean: set[int] = set()
+        reached: dict[int, set[int]] = {}
+        #: the objects that frames below hold
+        outer: set[int] = set()
         for depth, frame in enumerate(self.frames):
             if depth == last or self.frames[depth + 1].mode == "closed":
                 live = frame.code.live[frame.pc]
@@ -165,14 +168,33 @@ class State:
             held = frame.locals
             for k, value in enumerate(held):
                 if value is not None and not live >> k & 1 and not (weakly and type(value) is Ref):
-                    if type(value) is Ref and any(type(x) is Ref and x.aid == value.aid for x in frame.stack):
-                        continue  # the current instruction may store something into it
+                    if type(value) is Ref:
+                        if value.aid in outer:
+                            held[k] = None  # the callers hold it until the call returns
+                            continue
+                        if self._may_be_filled(depth, value.aid, reached):
+                            continue
                     ends = self.ends_visibly(value, clean)
                     if ends < (ENDS if type(value) is Ref and self.world < 2 else least):
                         held[k] = None
                         if ends:
                             ended.append(value)
+            if depth < last:
+                outer.update([value.aid for value in (*held, *frame.stack) if type(value) is Ref])
         return ended
+
+    def _may_be_filled(self, depth: int, aid: int, reached: dict[int, set[int]]) -> bool:
+        """May the current instruction of a frame, or the call that it makes, store something into an object, which then ends with the variable that
+        holds it? reached: the objects that the calls of each frame reach, as far as they have been collected.
+        """
+        if any(type(x) is Ref and x.aid == aid for x in self.frames[depth].stack):
+            return True
+        if depth == len(self.frames) - 1 or self.heap[aid].immutable:
+            return False
+        if depth not in reached:
+            values = (value for frame in self.frames[depth + 1 :] for value in (*frame.locals, *frame.stack))
+            reached[depth] = reachable(self.heap, [value.aid for value in values if type(value) is Ref])
+        return aid in reached[depth]
 
     def ends_visibly(self, value: V | None, clean: set[int]) -> int:
         """Return how visible the end of value, and of all that it holds, is: 0, or the highest constant (see ENDS). clean: objects known to hold

@@ -6,6 +6,7 @@ from typing import Any
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.values import Known, Ref, V
 from hovis.lattice import Type
+from hovis.library.core import Form
 
 
 class NotMaterializable(Exception):
@@ -15,23 +16,29 @@ class NotMaterializable(Exception):
     """
 
 
-def check_model(heap: dict[int, VObj], obj: VObj) -> None:
-    """Raise NotMaterializable if the real object cannot be made from what is known of its stand-in."""
+def form_of(heap: dict[int, VObj], obj: VObj) -> Form:
+    """Return a form of the stand-in by which the real object can be built from what is known; raise NotMaterializable if there is none."""
     stand, site = obj.extra
-    if stand.build is None:
-        raise NotMaterializable(site)
     held = dict(zip(obj.keys, obj.cells, strict=True))
-    for name, wanted in stand.when.items():
+    for form in stand.forms:
+        if _fits(heap, form, held):
+            return form  # type: ignore[no-any-return]
+    raise NotMaterializable(site)
+
+
+def _fits(heap: dict[int, VObj], form: Form, held: dict[str, V]) -> bool:
+    for name, wanted in form.when.items():
         value = held.get(name)
         if not isinstance(value, Known) or value.value is not wanted:
-            raise NotMaterializable(site)
-    for part in stand.parts:
+            return False
+    for part in form.parts:
         value = held.get(part.attribute)
         if value is None:
-            raise NotMaterializable(site)
+            return False
         items = items_of(heap, value) if part.spread else [value]
         if items is None or (part.steady and not all(_steady(heap, v) for v in items)):
-            raise NotMaterializable(site)
+            return False
+    return True
 
 
 def items_of(heap: dict[int, VObj], value: V) -> list[V] | None:

@@ -16,7 +16,7 @@ from hovis.engine.machine.constant_folding import constant_form
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.values import Known, Ref, V
-from hovis.library.core import Stand
+from hovis.library.core import Form, Stand
 from hovis.library.standard import STANDARD
 
 #: (the value of an option, the names of the function's parameters) -> does the jitted function behave like the original with this option?
@@ -53,7 +53,7 @@ def stands_for(maker: Callable[..., Any], cls: type, options: Mapping[str, Check
     class Inner:
         """Stand-in for the jitted function."""
 
-    stand = Stand.of(cls, Inner, maker, "function **options", through="function")
+    stand = Stand.of(cls, Inner, Form.of(maker, "function **options"), through="function")
     STANDARD.models[Inner] = stand
 
     def act(m: Machine, args: list[V], named: dict[str, V]) -> Any:

@@ -127,6 +127,26 @@ def make_iterator(source: Any, position: int) -> object:
     return iterator
 
 
+def make_chain(active: object, source: object) -> object:
+    """Return an ``itertools.chain`` that has begun: of what is left of the iterator active, if it is not None, and of the iterables that the iterator
+    source yields.
+    """
+    begun = () if active is None else (_Begun(active),)
+    return itertools.chain.from_iterable(itertools.chain(begun, _Begun(source)))
+
+
+class _Begun:
+    """An iterable whose iterator is one that exists already: its ``__iter__``, which may be that of the user, is not called once more."""
+
+    __slots__ = ("_iterator",)
+
+    def __init__(self, iterator: Any) -> None:
+        self._iterator = iterator
+
+    def __iter__(self) -> Any:
+        return self._iterator
+
+
 def make_reverse_iterator(sequence: Any, index: int) -> object:
     """``reversed(sequence)`` of a list, tuple, str or bytes whose next item is at index (-1: exhausted)."""
     iterator: Any = reversed(sequence)

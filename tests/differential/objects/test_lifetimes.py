@@ -64,6 +64,31 @@ def values_of_a_dict(n):
     print("cleared")
 
 
+def fill(table, value, n):
+    if n > 3:
+        print("many")
+    else:
+        print("few")
+    table.append(value)
+    return len(table)
+
+
+def filled_by_a_call(n):
+    table = []
+    fill(table, Ends("filled"), n)
+    print("filled")
+    return n
+
+
+def filled_through_another(n):
+    inner = []
+    outer = {"inner": inner}
+    fill(outer["inner"], Ends("filled"), n)
+    outer.clear()
+    print("cleared")
+    return n
+
+
 class Holder:
     def __init__(self, *held):
         self.held = held
@@ -364,7 +389,7 @@ PROGRAMS = [
     closed_by_hand, handled_in_an_inlined_call, items_of_a_list, values_of_a_dict, items_of_a_tuple, locals_at_the_end, left_by_break, temporaries,
     held_weakly, referred_to_weakly, held_by_a_running_generator,
     frames_that_a_traceback_holds, a_generator_in_such_a_frame, holders_that_nobody_reads, never_bound_on_one_way, suspended_in_a_list, iterators_at_their_end, taken_from_a_context,
-    filled_in_a_loop, entries_filled_in_a_loop, measured_list, laid_over, in_an_object, made_from_an_iterable,
+    filled_in_a_loop, entries_filled_in_a_loop, measured_list, laid_over, in_an_object, made_from_an_iterable, filled_by_a_call, filled_through_another,
 ]  # fmt: skip
 LEAVING = [leaves_with_a_traceback, leaves_from_a_handler, leaves_another_way]
 

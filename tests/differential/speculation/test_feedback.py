@@ -121,6 +121,27 @@ def modes(key):
     return key in OPTIONS, "b" in OPTIONS
 
 
+def priced(items):
+    total, kinds = 0, PRICES
+    for kind, count in items:
+        total += kinds.get(kind, 1) * count
+    return total
+
+
+def chosen(items):
+    told = []
+    for key, value in items.items():
+        try:
+            for name, act in itertools.chain(ACTS.get(key, []), LAST):
+                told.append((name, act(value)))
+        except TypeError as error:
+            told.append(error.args)
+    return told
+
+
+PRICES = {"a": 2, "b": 1.5}
+ACTS = {"a": [("twice", twice)], "b": [("twice", twice), ("thrice", thrice)]}
+LAST = [("text", str)]
 OPTIONS = types.MappingProxyType({"a": 1, "b": None})
 
 PROGRAMS = {
@@ -139,6 +160,12 @@ PROGRAMS = {
         lambda: (lambda log: (Item(Noisy(log), 2), log))([]), lambda: (Gift(1.5, "a"), []), lambda: (types.SimpleNamespace(count=3), []),
     ]),
     "tracebacks": (kept, lambda: ({},), [lambda: ({"x": {}},), lambda: ({"x": {"y": 3}},), lambda: ([],), lambda: ({"z": 1},)]),
+    "keys of a known table": (priced, lambda: ([("a", 1), ("c", 2)],), [
+        lambda: ([],), lambda: ([(1, 2)],), lambda: ([("b", 1.5), ([], 1)],), lambda: ([("a", "x"), ("b", 1)],), lambda: ([["a", 2**70]],),
+    ]),
+    "known table of lists": (chosen, lambda: ({"a": 1, "b": 2},), [
+        lambda: ({},), lambda: ({"c": 1, "b": "x"},), lambda: ({1: None, "a": None},), lambda: ({"b": [1], "a": (2,)},), lambda: ([],),
+    ]),
     "views": (modes, lambda: ("a",), [lambda: ("c",), lambda: ([],), lambda: (None,)]),
 }  # fmt: skip
 
@@ -161,7 +188,7 @@ def test_forced_exits(name):
                 assert difference(observe(fn, make()), observe(jitted, make())) is None
 
 
-@pytest.mark.parametrize("name", ["methods", "keys", "callees", "views"])
+@pytest.mark.parametrize("name", ["methods", "keys", "callees", "views", "keys of a known table"])
 def test_nothing_stays_opaque(name):
     fn, usual, _ = PROGRAMS[name]
     assert opaque(by_class(fn, usual())) == []

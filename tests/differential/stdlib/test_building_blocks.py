@@ -194,6 +194,18 @@ def i_escape2(x,y,z):
     s=islice([x,y,z],1,None); r=reversed([1,2,z]); next(r); t=repeat(x,3); next(t); c=count(x); next(c); f=filter(None,[x,0,z]); next(f); rr=reversed((x,y)); next(rr)
     return repr(t), repr(c), sorted(m), sorted(zz), sorted(e), sorted(s), sorted(r), sorted(f), sorted(rr)
 @case((1,2,3))
+def i_escape3(x,y,z):
+    c=chain([x,y],[z]); next(c); d=chain([x],[],[y]); next(d); next(d); e=chain.from_iterable([[x],[y]]); ended=chain([x]); list(ended); u=chain(Turns(x),[y]); next(u)
+    return opaque(c, d, e, ended, u, u), type(c).__name__
+class Turns:
+    """An iterator whose ``__iter__`` counts."""
+    def __init__(self, x): self.x, self.turns, self.steps = x, 0, 0
+    def __iter__(self): self.turns += 1; return self
+    def __next__(self):
+        self.steps += 1
+        if self.steps > 3: raise StopIteration
+        return self.x, self.turns
+@case((1,2,3))
 def i_unpack(x,y,z):
     a,b=map(lambda v:v*2,[x,y]); c,*d=zip([x,y],[y,z]);
     return a,b,c,d

@@ -1,6 +1,8 @@
 """Known tables of functions and objects looked up by an unknown key: compared with the keys that are there, found as by the table."""
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 import hovis
@@ -79,6 +81,19 @@ SOME = {'a': None, 'b': 0.0, 'c': (1, 'x'), 'd': -0.0}
 ROWS = [(1, 2.0, 'a'), (2, 3.5, 'b'), (0, -0.0, None)]
 
 
+FOUND = {'a': [('first', add), ('second', neg)], 'b': [('only', boom)], 'c': []}
+
+
+def of_lists(op, x):
+    told = []
+    for name, act in itertools.chain(FOUND.get(op, []), [('last', add)]):
+        try:
+            told.append((name, act(x)))
+        except ValueError as e:
+            told.append(e.args)
+    return told
+
+
 def of_plain_data(op, x):
     return SOME[op], SOME.get(op, x), SOME.get(op)
 
@@ -151,6 +166,7 @@ PROGRAMS = [
     (told_by_identity, [('a',1),('b',1),('c',1)]),
     (of_closures, [('+',1),('-',1),('*',3),('/',3),(1,1)]),
     (of_a_tuple, [(0,1),(1,1),(2,3),(-1,3),(5,1)]),
+    (of_lists, [('a', 1), ('b', 2), ('c', 3), ('d', 4), (1, 5), (S('a'), 6), ('a', 'x'), ([], 7)]),
     (of_plain_data, [('a', 1), ('b', 2), ('c', 3), ('d', 4), ('e', 5), (S('a'), 6), ([], 7), (1, 8)]),
     (of_rows, [(0, 2), (1, 2), (2, 2), (-1, 1.5), (-3, 1), (3, 1), (-4, 1), (True, 2), ('a', 1)]),
     (of_numbers_or_truths, [(0, 1), (1, 1), (2, 1), (True, 1), (False, 'x'), (2.0, 1), (3, 1), ('a', 1)]),

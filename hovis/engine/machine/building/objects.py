@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from hovis.engine.state.heap import STORED, History, OfTheTrace, VObj, fields_of
-from hovis.engine.state.standins import check_model, items_of
+from hovis.engine.state.standins import form_of, items_of
 from hovis.engine.state.values import Dyn, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect, Op, Operand
@@ -222,11 +222,11 @@ def _dict_iter(m: "Machine", obj: VObj) -> Operand:
 
 def model(m: "Machine", obj: VObj, empty: bool = False) -> Operand:
     """Build the real object of a C class from the attributes of its stand-in."""
-    check_model(m.state.heap, obj)
+    form = form_of(m.state.heap, obj)
     stand = obj.extra[0]
     args: list[V] = []
     kwargs: dict[str, V] = {}
-    for part in stand.parts:
+    for part in form.parts:
         value = obj.cells[obj.keys.index(part.attribute)]
         if part.attribute == stand.content:
             held = m.state.heap[value.aid]  # type: ignore[union-attr]
@@ -241,7 +241,7 @@ def model(m: "Machine", obj: VObj, empty: bool = False) -> Operand:
             kwargs[part.keyword] = value
         else:
             args.append(value)
-    node = build(m, stand.build, args, obj.cls, kwargs)
+    node = build(m, form.build, args, obj.cls, kwargs)
     if "__dict__" in obj.keys:
         emit_effect(m, setattr, [Dyn(node, Type(obj.cls)), Known("__dict__"), obj.cells[obj.keys.index("__dict__")]])
     if not empty:

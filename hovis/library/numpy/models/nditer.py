@@ -8,7 +8,7 @@ import numpy as np
 from hovis.engine.state.frames_and_heap import Paths, slots
 from hovis.engine.state.values import Dyn, Known, V
 from hovis.ir.model import Op, Param
-from hovis.library.core import Library, Stand
+from hovis.library.core import Form, Library, Stand
 from hovis.library.language.stepping import END, Steps
 from hovis.library.numpy.rules.aliasing import is_array, is_flat
 
@@ -103,7 +103,7 @@ class FlatWalk(Steps):
         return array[place_of(position, array.shape)]
 
 
-WALKS.models[FlatWalk] = Stand.of(np.flatiter, FlatWalk, make_flat, "array position")
+WALKS.models[FlatWalk] = Stand.of(np.flatiter, FlatWalk, Form.of(make_flat, "array position"))
 
 
 def _over_flat(m: Any, args: list[V], kwargs: dict[str, V]) -> tuple[V, list[V]] | None:

@@ -5,7 +5,8 @@ import operator
 import sys
 from typing import Any, Final
 
-from hovis.library.core import Library
+from hovis.ir import operations
+from hovis.library.core import Form, Library
 from hovis.library.language.iterable_models import text_of
 from hovis.library.language.stepping import END, Steps
 from hovis.library.stdlib.iterators import MISSING, Filter, same, ssize
@@ -13,7 +14,10 @@ from hovis.library.stdlib.iterators import MISSING, Filter, same, ssize
 ITERTOOLS: Final = Library("itertools")
 
 
-@ITERTOOLS.stand(itertools.chain, itertools.chain.from_iterable, "~source", when={"active": None})
+@ITERTOOLS.stand(
+    itertools.chain, itertools.chain.from_iterable, "~source", Form.of(itertools.chain, "", source=None), Form.of(operations.make_chain, "active source"),
+    when={"active": None},
+)  # fmt: skip
 class Chain(Steps):
     def __init__(self, *iterables: Any) -> None:
         self.source: Any = iter(iterables)

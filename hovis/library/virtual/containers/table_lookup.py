@@ -25,16 +25,28 @@ from hovis.library.virtual.containers.sequences import cells_of
 
 #: The most entries of a table whose keys are compared one by one.
 PICKED: Final = 16
+#: Lists and tuples are searched for functions down to this depth.
+DEPTH: Final = 3
+#: Kinds of virtual objects with code of their own, and of those with items.
+_ACTING: Final = frozenset({"function", "method", "instance", "class"})
+_PARTS: Final = frozenset({"list", "tuple"})
 _FUNCTIONS: Final = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, type)
 #: class of key -> the classes of keys that it may equal; these are compared without side effects
 _KEYS: Final[dict[type | None, set[type]]] = {str: {str}, bytes: {bytes}, int: {int, bool}, bool: {int, bool}}
 
 
-def _acts(m: Machine, value: V) -> bool:
-    """Is value a function, a class, or an object with methods written in Python?"""
+def _acts(m: Machine, value: V, depth: int = DEPTH) -> bool:
+    """Is value a function, a class, an object with methods written in Python, or a list or tuple of such?"""
     if isinstance(value, Ref):
-        return m.state.heap[value.aid].kind in ("function", "method", "instance", "class")
-    return isinstance(value, Known) and (is_a(value.value, _FUNCTIONS) or is_python_class(type(value.value)))
+        obj = m.state.heap[value.aid]
+        return obj.kind in _ACTING or (depth > 0 and obj.kind in _PARTS and any(_acts(m, cell, depth - 1) for cell in obj.cells[:PICKED]))
+    return isinstance(value, Known) and _leads_to_code(value.value, depth)
+
+
+def _leads_to_code(held: Any, depth: int) -> bool:
+    if type(held) in (list, tuple):
+        return depth > 0 and any(_leads_to_code(item, depth - 1) for item in held[:PICKED])
+    return is_a(held, _FUNCTIONS) or is_python_class(type(held))
 
 
 def _unknown(m: Machine, key: V) -> set[type] | None:
