@@ -1,4 +1,4 @@
-"""The normalised instructions: one small set for CPython 3.11, 3.12 and 3.13.
+"""The normalised instructions: one small set for all supported versions of CPython.
 
 :data:`OPS` expresses the about 135 opcodes of CPython's ``Python/bytecodes.c`` (3.12+) and ``Python/ceval.c`` (3.11).
 The stack picture of an op is also its definition: :func:`effect` counts the words on both sides of the arrow.
@@ -82,7 +82,8 @@ OPS: dict[str, str] = {
     "DelItem": "o k ->",
     # Containers.
     "BuildSlice": "* -> slice: of arg parts",
-    "Build": "* -> v: (kind, n); 'tuple', 'list', 'set', 'string': n values; 'map': n pairs; 'constmap': n is the keys",
+    "Build": "* -> v: (kind, n); 'tuple', 'list', 'set', 'string': n values; 'map': n pairs; 'constmap': n is the keys; 'template': 2; "
+    "'interpolation': (conversion, is there a specification?)",
     "Append": "* ->: (kind, i): 'list', 'set': a value, 'map': a key and a value, to what is then i deep",
     "Extend": "v ->: ('list' | 'set' | 'dict_update' | 'dict_merge', i): what is then i deep, by v",
     "ListToTuple": "list -> tuple",
@@ -94,7 +95,7 @@ OPS: dict[str, str] = {
     "Call": "* -> r: (n positional, names of keywords): callable, positionals, values of the keywords",
     "CallEx": "* -> r: callable, iterable of positionals, a mapping if arg",
     "MakeFunction": "* -> f: the values of the attributes in arg, deepest first, then the code",
-    "SetFunctionAttr": "v f -> f: one attribute: 'defaults', 'kwdefaults', 'annotations' or 'closure'",
+    "SetFunctionAttr": "v f -> f: one attribute: 'defaults', 'kwdefaults', 'annotations', 'annotate' or 'closure'",
     "BuildClass": "-> f: builtins.__build_class__",
     "Import": "level fromlist -> module",
     "ImportFrom": "module -> module v",
@@ -130,10 +131,17 @@ OPS: dict[str, str] = {
     "Intrinsic": "* -> *: (name, n popped, n pushed)",
 }
 
+#: The kinds of Build that do not take a number of values.
+_BUILT: dict[str, Callable[[Any], int]] = {
+    "constmap": len,
+    "map": lambda pairs: 2 * pairs,
+    "interpolation": lambda arg: 2 + arg[1],
+}
+
 #: The ops whose effect depends on ``arg``: how many values each pops and pushes.
 _VARIABLE: dict[str, Callable[[Any], tuple[int, int]]] = {
     "BuildSlice": lambda n: (n, 1),
-    "Build": lambda arg: (len(arg[1]) if arg[0] == "constmap" else 2 * arg[1] if arg[0] == "map" else arg[1], 1),
+    "Build": lambda arg: (_BUILT[arg[0]](arg[1]) if arg[0] in _BUILT else arg[1], 1),
     "Append": lambda arg: (2 if arg[0] == "map" else 1, 0),
     "Unpack": lambda n: (1, n),
     "UnpackEx": lambda arg: (1, arg[0] + 1 + arg[1]),

@@ -9,19 +9,25 @@ from types import CodeType
 from typing import Any
 
 from hovis.base.once import COMPILER
-from hovis.bytecode import py311, py312, py313
+from hovis.bytecode import py311, py312, py313, py314, py315
 from hovis.bytecode.decode import Raw, decode
 from hovis.bytecode.instructions import JUMPS, TERMINAL, Code, Instruction, localsplus
 from hovis.bytecode.jump_threading import thread
-from hovis.bytecode.opcode_rows import Table
+from hovis.bytecode.opcode_rows import ENTERING, Table
 from hovis.bytecode.stack_layout import NULL, Layout, Step, UnknownLayout, erase, simulate
 
-_TABLES: dict[tuple[int, int], Table] = {(3, 11): py311.ROWS, (3, 12): py312.ROWS, (3, 13): py313.ROWS}
+_TABLES: dict[tuple[int, int], Table] = {
+    (3, 11): py311.ROWS,
+    (3, 12): py312.ROWS,
+    (3, 13): py313.ROWS,
+    (3, 14): py314.ROWS,
+    (3, 15): py315.ROWS,
+}
 
 #: The reason why nothing is traced on the running Python; None if hovis can read its bytecode.
 UNREADABLE: str | None = None
 if sys.implementation.name != "cpython" or sys.version_info[:2] not in _TABLES:
-    UNREADABLE = f"hovis reads the bytecode of CPython 3.11 to 3.13, not of {sys.implementation.name} {sys.version.split()[0]}"
+    UNREADABLE = f"hovis reads the bytecode of CPython 3.11 to 3.15, not of {sys.implementation.name} {sys.version.split()[0]}"
 
 #: The rows for the running Python; empty if it is not supported.
 TABLE: Table = _TABLES.get(sys.version_info[:2], {})
@@ -36,6 +42,10 @@ LOOKS_BEFORE = sys.version_info >= (3, 13)
 
 #: Opcodes of calls, which check for signals at the beginning or the end of the call.
 _CALLS = frozenset({"CALL", "CALL_FUNCTION_EX", "CALL_KW"})
+
+#: The slot of the argument of a generator expression. (3.15 makes an iterator of it in the generator expression, before that becomes a generator, and
+#: leaves it on the stack: here it stays in the slot until then, so that a generator begins with an empty stack.)
+_ITERABLE = 0
 
 #: Ops whose result is always a bool; so is that of Match for a mapping or a sequence.
 _BOOLS = frozenset({"Is", "Contains", "Not", "ExcMatch", "ToBool"})
@@ -124,12 +134,26 @@ def _only_restores(raws: list[Raw], at: int) -> bool:
     return at < 0
 
 
+#: What the compiler emits where a ``with`` statement begins (3.14): ``__exit__`` and its receiver go below the manager, then ``__enter__`` is called.
+_ENTERING = (("COPY", 1), ("LOAD_SPECIAL", 1), ("SWAP", 2), ("SWAP", 3), ("LOAD_SPECIAL", 0), ("CALL", 0))
+
+
+def _entered_at_once(raws: list[Raw]) -> list[Raw]:
+    """Make one instruction of those with which a ``with`` statement begins."""
+    for at, raw in enumerate(raws):
+        if raw.name == "LOAD_SPECIAL" and raw.arg == 1 and tuple([(one.name, one.arg) for one in raws[at - 1 : at + 5]]) == _ENTERING:
+            raws[at - 1].name, raws[at - 1].arg = "LOAD_SPECIAL", ENTERING
+            for one in raws[at : at + 5]:
+                one.name = "NOP"
+    return raws
+
+
 class Expansion:
     """The steps of a code object: each CPython instruction is expanded by its row, then jumps are resolved to steps."""
 
     def __init__(self, code: CodeType) -> None:
         self.code = code
-        self.raws = _without_wrappers(decode(code))
+        self.raws = _entered_at_once(_without_wrappers(decode(code)))
         self.steps: list[Step] = []
         self._at = 0
         self._targets = {raw.target for raw in self.raws} | {raw.handler for raw in self.raws}
@@ -169,6 +193,9 @@ class Expansion:
         row = TABLE.get(raw.name)
         if row is None:
             raise UnknownLayout
+        before = self.raws[self._at - 1].name if self._at else ""
+        if raw.name == "RETURN_GENERATOR" and before == "GET_ITER":
+            self.steps += [Step("Pop", None, raw), Step("SetLocal", _ITERABLE, raw)]
         for op, recipe in row if type(row) is tuple else row(raw.arg):  # type: ignore[operator]
             arg = recipe(self, raw.arg)
             if op == "Truth":
@@ -183,6 +210,8 @@ class Expansion:
                 if op == "Send" and arg:
                     self._sends[step.target] = step
             self.steps.append(step)
+        if before == "RETURN_GENERATOR" and self.raws[self._at - 2].name == "GET_ITER":
+            self.steps += [Step("GetLocal", _ITERABLE, raw), Step("Null", None, raw)]
 
     def _polled_at(self, jump: Raw, head: int) -> Raw:
         """Return the instruction whose exception handler CPython uses for exceptions that a signal handler raises at a jump back, or in the

@@ -11,6 +11,7 @@ The NULLs are those of CPython's call protocol; ``stack_layout.py`` erases them.
 """
 
 import dis
+import opcode
 from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import Any, Protocol, TypeAlias
@@ -99,8 +100,14 @@ def compare(shift: int) -> Recipe:
 OPERATORS = ("+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^")
 
 
+#: NB_SUBSCR, since 3.14.
+_SUBSCRIPT = 2 * len(OPERATORS)
+
+
 def binary(arg: int) -> Row:
-    """BINARY_OP: an operator, or its in-place form."""
+    """BINARY_OP: an operator, or its in-place form, or a subscript."""
+    if arg == _SUBSCRIPT:
+        return row("GetItem")
     inplace, index = divmod(arg, len(OPERATORS))
     return one("Inplace" if inplace else "Binary", always(OPERATORS[index]))
 
@@ -123,7 +130,7 @@ def format_value(arg: int) -> Row:
 
 
 #: Bits of MAKE_FUNCTION and of SET_FUNCTION_ATTRIBUTE.
-FUNCTION_ATTRIBUTES = {1: "defaults", 2: "kwdefaults", 4: "annotations", 8: "closure"}
+FUNCTION_ATTRIBUTES = {1: "defaults", 2: "kwdefaults", 4: "annotations", 8: "closure", 16: "annotate"}
 
 
 def make_function(site: Site, arg: int) -> tuple[str, ...]:
@@ -178,7 +185,10 @@ INTRINSICS_2: dict[int, Row] = {
     5: intrinsic("set_typeparam_default", 2, 1),
 }
 
-#: The rows that the three versions share.
+#: 3.12 and 3.13.
+RETURN_CONST: Row = row(("Const", constant), "Return")
+
+#: The rows that all versions share.
 COMMON: dict[str, Row | Callable[[int], Row]] = {
     # No effect at run time.  The decoder has handled the first two.
     "CACHE": (),
@@ -190,7 +200,6 @@ COMMON: dict[str, Row | Callable[[int], Row]] = {
     "PUSH_NULL": row("Null"),
     # Constants, locals, cells, names.
     "LOAD_CONST": one("Const", constant),
-    "LOAD_ASSERTION_ERROR": one("Const", always(AssertionError)),
     "LOAD_FAST": one("GetLocal", number),
     "STORE_FAST": one("SetLocal", number),
     "DELETE_FAST": one("DelLocal", number),
@@ -217,7 +226,6 @@ COMMON: dict[str, Row | Callable[[int], Row]] = {
     # Attributes and items.
     "STORE_ATTR": one("SetAttr", name()),
     "DELETE_ATTR": one("DelAttr", name()),
-    "BINARY_SUBSCR": row("GetItem"),
     "STORE_SUBSCR": row("SetItem"),
     "DELETE_SUBSCR": row("DelItem"),
     # Containers.
@@ -227,7 +235,6 @@ COMMON: dict[str, Row | Callable[[int], Row]] = {
     "BUILD_SET": one("Build", with_number("set")),
     "BUILD_STRING": one("Build", with_number("string")),
     "BUILD_MAP": one("Build", with_number("map")),
-    "BUILD_CONST_KEY_MAP": one("Build", lambda site, arg: ("constmap", site.take_constant())),
     "LIST_APPEND": one("Append", with_number("list")),
     "SET_ADD": one("Append", with_number("set")),
     "MAP_ADD": one("Append", with_number("map")),
@@ -239,16 +246,13 @@ COMMON: dict[str, Row | Callable[[int], Row]] = {
     "UNPACK_EX": one("UnpackEx", lambda site, arg: (arg & 255, arg >> 8)),
     # Calls and functions.
     "CALL": one("Call", call),
-    "CALL_FUNCTION_EX": one("CallEx", flag),
     "MAKE_FUNCTION": one("MakeFunction", make_function),
     "LOAD_BUILD_CLASS": row("BuildClass"),
-    "IMPORT_NAME": one("Import", name()),
     "IMPORT_FROM": one("ImportFrom", name()),
     # Control.
     "JUMP_FORWARD": row("Jump"),
     "JUMP_BACKWARD": row("Jump"),
     "JUMP_BACKWARD_NO_INTERRUPT": row("Jump"),
-    "GET_ITER": row("GetIter"),
     "RETURN_VALUE": row("Return"),
     # Exceptions.
     "RAISE_VARARGS": one("Raise", number),
@@ -257,7 +261,6 @@ COMMON: dict[str, Row | Callable[[int], Row]] = {
     "POP_EXCEPT": row("PopExc"),
     "CHECK_EXC_MATCH": row("ExcMatch"),
     "CHECK_EG_MATCH": row("EgMatch"),
-    "BEFORE_WITH": row("WithEnter"),
     "WITH_EXCEPT_START": row("WithExitExc"),
     # Matching.
     "MATCH_CLASS": one("Match", with_number("class")),
@@ -267,9 +270,7 @@ COMMON: dict[str, Row | Callable[[int], Row]] = {
     "GET_LEN": row("GetLen"),
     # Generators.
     "YIELD_VALUE": row("Yield"),
-    "GET_YIELD_FROM_ITER": row("GetYieldFromIter"),
     # Opcodes for which there is no normalised op.
-    "BEFORE_ASYNC_WITH": intrinsic("before_async_with", 1, 2),
     "GET_AWAITABLE": intrinsic("get_awaitable", 1, 1),
     "GET_AITER": intrinsic("get_aiter", 1, 1),
     "GET_ANEXT": intrinsic("get_anext", 1, 2),
@@ -277,9 +278,23 @@ COMMON: dict[str, Row | Callable[[int], Row]] = {
     "SETUP_ANNOTATIONS": intrinsic("setup_annotations", 0, 0),
 }
 
-#: The rows that 3.12 introduced and 3.13 kept.
+#: The rows that 3.13 still had, and 3.14.
+UNTIL_313: dict[str, Row | Callable[[int], Row]] = {
+    "LOAD_ASSERTION_ERROR": one("Const", always(AssertionError)),
+    "BINARY_SUBSCR": row("GetItem"),
+    "BUILD_CONST_KEY_MAP": one("Build", lambda site, arg: ("constmap", site.take_constant())),
+    "BEFORE_WITH": row("WithEnter"),
+    "BEFORE_ASYNC_WITH": intrinsic("before_async_with", 1, 2),
+    "CALL_FUNCTION_EX": one("CallEx", flag),
+}
+UNTIL_314: dict[str, Row | Callable[[int], Row]] = {
+    "GET_ITER": row("GetIter"),
+    "GET_YIELD_FROM_ITER": row("GetYieldFromIter"),
+    "IMPORT_NAME": one("Import", name()),
+}
+
+#: The rows that 3.12 introduced and later versions kept.
 SINCE_312: dict[str, Row | Callable[[int], Row]] = {
-    "RETURN_CONST": row(("Const", constant), "Return"),
     "LOAD_FAST_CHECK": one("GetLocal", number),
     "LOAD_FAST_AND_CLEAR": one("TakeLocal", number),
     "LOAD_LOCALS": row("Locals"),
@@ -311,3 +326,60 @@ def load_super_attr(null: str) -> Callable[[int], Row]:
     plain = one("GetSuper", lambda site, arg: (site.code.co_names[arg >> 2], bool(arg & 1), bool(arg & 2)))
     return lambda arg: plain + row(null) if arg & 1 else plain
 
+
+def _call_kw(site: Site, arg: int) -> tuple[int, tuple[str, ...]]:
+    return arg, site.take_constant()
+
+
+def _compare(arg: int) -> Row:
+    """COMPARE_OP since 3.13: bit 4 says that the result is converted to a bool."""
+    plain = one("Compare", compare(5))
+    return plain + row("ToBool") if arg & 16 else plain
+
+
+#: The rows that 3.13 introduced and later versions kept.
+SINCE_313: dict[str, Row | Callable[[int], Row]] = {
+    "CALL_KW": one("Call", _call_kw),
+    "SET_FUNCTION_ATTRIBUTE": one("SetFunctionAttr", lambda site, arg: FUNCTION_ATTRIBUTES[arg]),
+    "LOAD_FAST_LOAD_FAST": row(("GetLocal", high), ("GetLocal", low)),
+    "STORE_FAST_LOAD_FAST": row(("SetLocal", high), ("GetLocal", low)),
+    "STORE_FAST_STORE_FAST": row(("SetLocal", high), ("SetLocal", low)),
+    "LOAD_GLOBAL": load_global(null_first=False),
+    "LOAD_ATTR": load_attr("Null"),
+    "LOAD_SUPER_ATTR": load_super_attr("Null"),
+    "TO_BOOL": row("Truth"),
+    "COMPARE_OP": _compare,
+    "CONVERT_VALUE": one("Convert", lambda site, arg: CONVERSIONS[arg]),
+    "FORMAT_SIMPLE": one("Format", always(False)),
+    "FORMAT_WITH_SPEC": one("Format", always(True)),
+    "FOR_ITER": one("ForIter", always(2)),
+    "END_FOR": row("Pop"),
+}
+
+
+def _interpolation(arg: int) -> Row:
+    """BUILD_INTERPOLATION: bit 0 says that a specification lies on top; the conversion is above bit 1."""
+    return one("Build", always(("interpolation", (CONVERSIONS.get(arg >> 2), bool(arg & 1)))))
+
+
+#: The arg of the LOAD_SPECIAL that stands for all instructions with which a ``with`` statement begins (see ``normalize``).
+ENTERING = -1
+
+
+def _load_special(arg: int) -> Row:
+    """LOAD_SPECIAL: a special method and its receiver, or NULL."""
+    return row("WithEnter", "NullUnder") if arg == ENTERING else intrinsic("load_special", 1, 2)
+
+
+#: The rows that 3.14 introduced and 3.15 kept.
+SINCE_314: dict[str, Row | Callable[[int], Row]] = {
+    "NOT_TAKEN": (),
+    "LOAD_FAST_BORROW": one("GetLocal", number),
+    "LOAD_FAST_BORROW_LOAD_FAST_BORROW": row(("GetLocal", high), ("GetLocal", low)),
+    "LOAD_SMALL_INT": one("Const", number),
+    "LOAD_COMMON_CONSTANT": one("Const", lambda site, arg: opcode._common_constants[arg]),  # type: ignore[attr-defined]
+    "LOAD_SPECIAL": _load_special,
+    "CALL_FUNCTION_EX": one("CallEx", always(True)),
+    "BUILD_TEMPLATE": one("Build", always(("template", 2))),
+    "BUILD_INTERPOLATION": _interpolation,
+}

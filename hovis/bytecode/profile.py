@@ -32,7 +32,9 @@ _PRECALL: Final = dis.opmap.get("PRECALL")
 _FOR: Final[dict[str, dict[str, tuple[type | None, ...]]]] = {
     "BINARY_OP": {"INT": (int, int), "FLOAT": (float, float), "UNICODE": (str, str)},
     "COMPARE_OP": {"INT": (int, int), "FLOAT": (float, float), "STR": (str, str)},
-    "BINARY_SUBSCR": {"DICT": (dict, None), "LIST_INT": (list, int), "TUPLE_INT": (tuple, int), "STR_INT": (str, int)},
+    **dict.fromkeys(
+        ("BINARY_SUBSCR", "BINARY_OP_SUBSCR"), {"DICT": (dict, None), "LIST_INT": (list, int), "TUPLE_INT": (tuple, int), "STR_INT": (str, int)}
+    ),
     "STORE_SUBSCR": {"DICT": (dict, None), "LIST_INT": (list, int)},
     "UNPACK_SEQUENCE": {"LIST": (list,), "TUPLE": (tuple,)},
     "CONTAINS_OP": {"DICT": (None, dict)},

@@ -4,7 +4,23 @@ The stack layout of a call is ``[NULL, callable, arguments]`` or ``[method, self
 and FOR_ITER pop an exhausted iterator.
 """
 
-from hovis.bytecode.opcode_rows import COMMON, Table, always, branch, compare, format_value, from_cell, intrinsic, load_global, name, number, one, row
+from hovis.bytecode.opcode_rows import (
+    COMMON,
+    UNTIL_313,
+    UNTIL_314,
+    Table,
+    always,
+    branch,
+    compare,
+    format_value,
+    from_cell,
+    intrinsic,
+    load_global,
+    name,
+    number,
+    one,
+    row,
+)
 
 _JUMPS: Table = {
     f"POP_JUMP_{way}_IF_{test}": branch(test.lower())
@@ -14,6 +30,8 @@ _JUMPS: Table = {
 
 ROWS: Table = {
     **COMMON,
+    **UNTIL_314,
+    **UNTIL_313,
     **_JUMPS,
     "PRECALL": (),
     "KW_NAMES": (),  # read by the CALL that follows

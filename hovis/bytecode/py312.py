@@ -3,11 +3,30 @@
 The stack layout of a call is that of 3.11.  FOR_ITER pops an exhausted iterator and continues after its END_FOR; SEND leaves that to END_SEND.
 """
 
-from hovis.bytecode.opcode_rows import COMMON, SINCE_312, Table, always, compare, format_value, load_attr, load_global, load_super_attr, number, one, row
+from hovis.bytecode.opcode_rows import (
+    COMMON,
+    RETURN_CONST,
+    SINCE_312,
+    UNTIL_313,
+    UNTIL_314,
+    Table,
+    always,
+    compare,
+    format_value,
+    load_attr,
+    load_global,
+    load_super_attr,
+    number,
+    one,
+    row,
+)
 
 ROWS: Table = {
     **COMMON,
+    **UNTIL_314,
+    **UNTIL_313,
     **SINCE_312,
+    "RETURN_CONST": RETURN_CONST,
     "KW_NAMES": (),  # read by the CALL that follows
     "LOAD_CLOSURE": one("CellRef", number),
     "LOAD_GLOBAL": load_global(null_first=True),

@@ -90,7 +90,7 @@ def simulate(steps: Sequence[Step], free: int) -> list[Layout | None]:
                 arrive(step.handler, (*layout.stack[: entry.depth], *(LASTI,) * entry.lasti, VALUE), layout.cells)
             stack, cells = _after(step, layout)
             if step.target >= 0:
-                arrive(step.target, stack[:-2] if step.op == "ForIter" else stack, cells)
+                arrive(step.target, _ended(stack) if step.op == "ForIter" else stack, cells)
             if step.poll >= 0 and step.polled is not None and step.polled.entry is not None:
                 entry = step.polled.entry
                 arrive(step.poll, (*stack[: entry.depth], *(LASTI,) * entry.lasti, VALUE), cells)
@@ -112,7 +112,7 @@ def _join(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 
 
 #: Ops whose effect on NULLs or cells is not described by ``effect``.
-_SPECIAL = frozenset({"Null", "PushExc", "WithExitExc", "NullUnder", "Pop", "Copy", "Swap", "TakeLocal", "SetLocal", "MakeCell", "Call", "CallEx"})
+_SPECIAL = frozenset({"Null", "PushExc", "WithExitExc", "NullUnder", "Pop", "Copy", "Swap", "TakeLocal", "SetLocal", "MakeCell", "Call", "CallEx", "ForIter", "Send", "EndSend"})
 
 
 def _after(step: Step, layout: Layout) -> tuple[tuple[int, ...], int]:
@@ -131,6 +131,12 @@ def _after(step: Step, layout: Layout) -> tuple[tuple[int, ...], int]:
         return (*stack[:-1], NULL, *stack[-1:]), cells
     if op == "Pop":
         return stack[:-1], cells
+    if op == "ForIter":
+        return (*stack, VALUE), cells
+    if op == "Send":
+        return stack, cells
+    if op == "EndSend":
+        return (*_without_iterator(stack[:-1]), VALUE), cells
     if op == "Copy":
         return (*stack, stack[-step.arg]), cells
     if op == "Swap":
@@ -144,10 +150,23 @@ def _after(step: Step, layout: Layout) -> tuple[tuple[int, ...], int]:
         return _pop(stack, 1), cells | bit if stack[-1] == CELL else cells & ~bit
     if op == "MakeCell":
         return stack, cells | 1 << step.arg
-    count = step.arg[0] if op == "Call" else 1 + step.arg
+    if op == "CallEx" and stack[-1] == NULL:  # no keyword arguments (3.14)
+        stack, count = stack[:-1], 1
+    else:
+        count = step.arg[0] if op == "Call" else 1 + step.arg
     if stack[len(stack) - count - 2 : len(stack) - count].count(NULL) == 2:
         raise UnknownLayout
     return (*_pop(stack, count)[:-2], VALUE), cells
+
+
+def _without_iterator(stack: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the stack without the iterator on top, and the NULL above it (3.15: an index, if it is a list or tuple that is iterated over)."""
+    return stack[:-2] if stack[-1] == NULL else stack[:-1]
+
+
+def _ended(stack: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the stack where a FOR_ITER has ended, from that where it has an item."""
+    return _without_iterator(stack[:-1])
 
 
 def _pop(stack: tuple[int, ...], count: int) -> tuple[int, ...]:
@@ -159,7 +178,7 @@ def _pop(stack: tuple[int, ...], count: int) -> tuple[int, ...]:
 
 
 #: Ops that are changed by NULLs on the stack, or by cells.
-_ERASED = frozenset({"Null", "NullUnder", "Pop", "Copy", "Swap", "GetLocal", "Call", "Append", "Extend", "Reraise"})
+_ERASED = frozenset({"Null", "NullUnder", "Pop", "Copy", "Swap", "GetLocal", "Call", "CallEx", "Append", "Extend", "Reraise"})
 
 
 def erase(step: Step, layout: Layout) -> tuple[str, Any] | None:
@@ -181,6 +200,8 @@ def erase(step: Step, layout: Layout) -> tuple[str, Any] | None:
         total, names = arg
         is_method = stack[len(stack) - total - 2 : len(stack) - total].count(NULL) == 0
         return op, (total - len(names) + is_method, names)
+    if op == "CallEx":
+        return op, arg and stack[-1] != NULL
     if op in ("Append", "Extend"):
         pops = effect(op, arg)[0]
         return op, (arg[0], layout.above(arg[1] + pops) - pops)

@@ -7,7 +7,7 @@ for a sample), therefore no table of version numbers is needed.
 import dis
 import itertools
 import opcode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
 from typing import Final
 
@@ -34,12 +34,18 @@ NULL_FIRST: Final = "KW_NAMES" in OP
 #: 3.11 has separate forward and backward conditional jumps.
 DIRECTED: Final = "POP_JUMP_FORWARD_IF_TRUE" in OP
 
-#: END_FOR pops only one value; the iterator is popped by a POP_TOP that follows it (3.13).
+#: CALL_FUNCTION_EX always takes keyword arguments, or NULL (3.14).
+KEYWORDS_OR_NULL: Final = "POP_ITER" in OP
+
+#: FOR_ITER and SEND take an iterator with NULL above it, or a list or tuple with an index (3.15).
+INDEXED: Final = KEYWORDS_OR_NULL and "GET_YIELD_FROM_ITER" not in OP
+
+#: END_FOR pops only one value; the iterator is popped by the POP_TOP or POP_ITER that follows it (3.13).
 END_FOR_POPS_ONE: Final = "CALL_KW" in OP
 
 _raw_caches = opcode._inline_cache_entries  # type: ignore[attr-defined]
 #: The number of code units of each instruction including its caches; ``_EMPTY``: the empty caches, by that number.
-_SIZES: Final[list[int]] = [1 + (_raw_caches.get(name, 0) if isinstance(_raw_caches, dict) else _raw_caches[k]) for k, name in enumerate(opcode.opname[:256])]
+_SIZES: Final[list[int]] = [1 + (_raw_caches.get(name, 0) if isinstance(_raw_caches, Mapping) else _raw_caches[k]) for k, name in enumerate(opcode.opname[:256])]
 _EMPTY: Final = [b""] + [bytes(2 * size - 2) for size in range(1, max(_SIZES) + 1)]
 
 LOAD_CONST: Final = OP["LOAD_CONST"]
@@ -48,6 +54,8 @@ STORE_FAST: Final = OP["STORE_FAST"]
 DELETE_FAST: Final = OP["DELETE_FAST"]
 LOAD_DEREF: Final = OP["LOAD_DEREF"]
 POP_TOP: Final = OP["POP_TOP"]
+#: Pops the iterator behind END_FOR (3.13: a POP_TOP).
+POP_ITER: Final = OP.get("POP_ITER", POP_TOP)
 COPY: Final = OP["COPY"]
 SWAP: Final = OP["SWAP"]
 POP_EXCEPT: Final = OP["POP_EXCEPT"]
@@ -69,6 +77,9 @@ _FUSED: Final = {
 
 #: Instructions that cannot raise.
 _HARMLESS: Final = frozenset(OP[name] for name in ("LOAD_FAST", "LOAD_CONST", "LOAD_FAST_LOAD_FAST", "LOAD_FAST_AND_CLEAR", "PUSH_NULL", "COPY") if name in OP)
+
+#: The instruction of a subscript, and its argument. (3.14 has no BINARY_SUBSCR.)
+SUBSCRIPT: Final = (OP["BINARY_SUBSCR"], 0) if "BINARY_SUBSCR" in OP else (OP["BINARY_OP"], 26)
 
 NOWHERE: Final[Position] = (None, None, None, None)
 
@@ -205,6 +216,8 @@ class Assembly:
 
     def for_iter(self, exhausted: Label) -> None:
         """Append a FOR_ITER: push the next item of the iterator on top, or jump to exhausted, without the iterator."""
+        if INDEXED:
+            self.do(OP["PUSH_NULL"], 0, 1)
         self._jump(OP["FOR_ITER"], exhausted, 1)
 
     # --------------------------------------------------------------------------------------------- to bytes

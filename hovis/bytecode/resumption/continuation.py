@@ -27,6 +27,10 @@ if TYPE_CHECKING or UNREADABLE is None:
 _VALUES: Final = ".values"
 #: A call pushes NULL before the callable (3.11, 3.12), or after it.
 _NULL_FIRST: Final = "KW_NAMES" in opcode.opmap
+#: The instruction of a subscript (see backend/assembler/encode).
+_SUBSCRIPT: Final = ("BINARY_SUBSCR",) if "BINARY_SUBSCR" in opcode.opmap else ("BINARY_OP", 26)
+#: FOR_ITER takes an iterator and NULL, or a list or tuple and an index.
+_INDEXED: Final = "GET_YIELD_FROM_ITER" not in opcode.opmap
 #: co_flags: ``*args`` and ``**kwargs``.
 _VARIADIC: Final = 0x04 | 0x08
 #: Number of values on the stack that a prologue needs in addition to those of the code.
@@ -114,7 +118,7 @@ class _Prologue:
         """Append instructions that push the next of the values."""
         self.do("LOAD_DEREF", self._values)
         self.constant(self._taken)
-        self.do("BINARY_SUBSCR")
+        self.do(*_SUBSCRIPT)
         self.skip()
 
     def skip(self) -> None:
@@ -208,8 +212,10 @@ class _Prologue:
     def _end_loop(self, forward: int) -> None:
         """Append instructions that drop END, and execute the FOR_ITER with an iterator that has ended."""
         self.do("POP_TOP")
-        self.do("POP_TOP")
+        self.do("POP_TOP" if not _INDEXED else "POP_ITER")
         self.constant(_ENDED)
+        if _INDEXED:
+            self.do("PUSH_NULL")
         self.do("JUMP_FORWARD", forward)
 
     def handler(self, asks: str) -> list["ConcreteInstr"]:

@@ -64,6 +64,10 @@ def _closure(m: Machine, closure: V | None) -> tuple[V, ...]:
     return obj.cells
 
 
+#: The cells of a function with its attributes. The annotations are a tuple of names and values, or what makes them (3.14).
+_FIXED: Final = {"defaults": 0, "kwdefaults": 1, "annotations": 2, "annotate": 2}
+
+
 @handles("SetFunctionAttr")
 def set_function_attr(m: Machine, name: str) -> None:
     function, value = m.pop(), m.pop()
@@ -72,7 +76,7 @@ def set_function_attr(m: Machine, name: str) -> None:
     if name == "closure":
         obj = obj.replace(cells=(*obj.cells[:3], *_closure(m, value)))
     else:
-        obj = obj.with_cell(("defaults", "kwdefaults", "annotations").index(name), value)
+        obj = obj.with_cell(_FIXED[name], value)
     m.put(function, obj)
     m.push(function)
 

@@ -42,6 +42,8 @@ DEEP: Final = 100
 _ASKING: Final = frozenset({"settrace", "gettrace", "call_tracing", "f_trace", "f_trace_lines", "f_trace_opcodes", "breakpoint", "set_trace"})
 #: Offset of the pointer to the interpreter's frame in a frame object, behind that to the outer frame; the offsets at which its slots may begin.
 _FRAME: Final = 3 * WORD
+#: The bits of a pointer that are no part of an address.
+_TAGS: Final = 3
 _SLOTS: Final = range(6 * WORD, 16 * WORD, WORD)
 
 
@@ -140,12 +142,12 @@ class _Path:
         feedback = self._feedback
         slots = word(id(frame) + _FRAME) + feedback.offset
         first = slots + WORD * (operands.at - operands.number + 1)
-        places = tuple([feedback.class_at(word(at)) for at in range(first, first + WORD * operands.number, WORD)])
+        places = tuple([feedback.class_at(_pointer(at)) for at in range(first, first + WORD * operands.number, WORD)])
         other = None
-        if operands.callee is not None and not word(slots + WORD * operands.bound):
-            other = feedback.callee_at(word(slots + WORD * operands.callee))
+        if operands.callee is not None and not _pointer(slots + WORD * operands.bound):
+            other = feedback.callee_at(_pointer(slots + WORD * operands.callee))
         elif operands.stored is not None:
-            other = feedback.class_of_old(object_at(word(slots + WORD * operands.at)), operands.stored)
+            other = feedback.class_of_old(object_at(_pointer(slots + WORD * operands.at)), operands.stored)
         if seen is None:
             self.seen[frame.f_lasti] = Seen(feedback, places, other)
         else:
@@ -267,6 +269,15 @@ class Feedback:
         return self._paths.get(code)
 
 
+def _pointer(address: int) -> int:
+    """Return the address of the object that a slot of an interpreter's frame refers to; 0 for NULL, and for an integer that is no object.
+
+    Since 3.14 the lowest two bits tell what kind of reference it is (Include/internal/pycore_stackref.h).
+    """
+    found = word(address)
+    return 0 if found & _TAGS == _TAGS else found & ~_TAGS
+
+
 def _forget(frame: FrameType) -> None:
     """Let a frame have no trace function of an observed call any more."""
     if type(getattr(frame.f_trace, "__self__", None)) is _Path:
@@ -355,6 +366,6 @@ def _first_slot(first: object, second: object) -> int | None:
         return None
     inner = word(id(frame) + _FRAME)
     for at in _SLOTS:
-        if word(inner + at) == id(first) and word(inner + at + WORD) == id(second):
+        if _pointer(inner + at) == id(first) and _pointer(inner + at + WORD) == id(second):
             return at
     return None

@@ -9,6 +9,7 @@ from hovis.engine.state.heap import VObj, reachable
 from hovis.engine.state.values import ENDS, ENDS_READ, ENDS_TAKEN, NONE, Dyn, Ref, V
 from hovis.ir.analysis.live_ranges import may_end_visibly
 from hovis.ir.model import Op
+from hovis.ir.operations import PACKAGE
 from hovis.lattice.membership import contains
 
 #: What a handler of instructions returns when frames were pushed or popped, and when the chain has ended.
@@ -169,8 +170,8 @@ class State:
             for k, value in enumerate(held):
                 if value is not None and not live >> k & 1 and not (weakly and type(value) is Ref):
                     if type(value) is Ref:
-                        if value.aid in outer:
-                            held[k] = None  # the callers hold it until the call returns
+                        if value.aid in outer and self.heap[value.aid].kind == "model" and frame.code.filename.startswith(PACKAGE):
+                            held[k] = None  # C code borrows it from its callers
                             continue
                         if self._may_be_filled(depth, value.aid, reached):
                             continue

@@ -71,6 +71,9 @@ def make_function(
     made.__qualname__ = qualname
     if kwdefaults:
         made.__kwdefaults__ = kwdefaults
+    if isinstance(annotations, types.FunctionType):
+        made.__annotate__ = annotations  # type: ignore[attr-defined]
+        return made
     if isinstance(annotations, tuple):
         annotations = dict(zip(annotations[::2], annotations[1::2], strict=True))
     if annotations:

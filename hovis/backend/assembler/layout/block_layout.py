@@ -4,9 +4,11 @@
 from hovis.backend.assembler.encode import (
     DELETE_FAST,
     END_FOR_POPS_ONE,
+    INDEXED,
     OP,
     OPPOSITE,
     POP_EXCEPT,
+    POP_ITER,
     POP_TOP,
     RERAISE,
     STORE_FAST,
@@ -345,7 +347,7 @@ class Emitter:
             live = {value for value in live if self.of[value] != self.of[item]} | {item}
         else:
             asm.do(POP_TOP, 0, -1)
-        asm.do(POP_TOP, 0, -1)
+        asm.do(POP_ITER, 0, -2 if INDEXED else -1)
         self.moves.write(self.moves.plan(more, live, None), None)
         return self._go(more.block, following)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Set
 
-from hovis.backend.assembler.encode import END_FOR_POPS_ONE, OP, POP_TOP, Assembly, Label
+from hovis.backend.assembler.encode import END_FOR_POPS_ONE, OP, POP_ITER, POP_TOP, Assembly, Label
 from hovis.backend.assembler.layout.edge_moves import Moves
 from hovis.backend.assembler.layout.unwinding import Unwinding
 from hovis.ir.model import Block, Caught, Edge, Operand, Value
@@ -64,7 +64,7 @@ class Stubs:
             # FOR_ITER skips this instruction, except when the iterator is a generator that returns
             asm.do(OP[stub.prefix])
             if END_FOR_POPS_ONE:
-                asm.do(POP_TOP)
+                asm.do(POP_ITER)
         if isinstance(stub.top, Caught):
             asm.grow(1)
             if stub.mend:

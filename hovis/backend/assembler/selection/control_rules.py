@@ -1,6 +1,6 @@
 """Selection rules for exceptions, and for the yields of a generator."""
 
-from hovis.backend.assembler.encode import OP, POP_TOP, YIELD, YIELD_FROM, Label, Region
+from hovis.backend.assembler.encode import INDEXED, OP, POP_TOP, YIELD, YIELD_FROM, Label, Region
 from hovis.backend.assembler.selection.selection_rules import FIXED, Rule, constant_of, fixed
 from hovis.backend.assembler.selection.stack_code import StackCode, Writer
 from hovis.backend.tracebacks import Trim, Untrim, outline
@@ -29,7 +29,8 @@ def _yield(linear: StackCode, op: Op) -> None:
 
 
 FIXED[id(ops.yield_), 1] = Rule(_yield)
-fixed(ops.yield_from_iter, 1, (OP["GET_YIELD_FROM_ITER"], 0, 0))
+if not INDEXED:
+    fixed(ops.yield_from_iter, 1, (OP["GET_YIELD_FROM_ITER"], 0, 0))
 
 
 def _yield_from(linear: StackCode, op: Op) -> None:
@@ -54,10 +55,12 @@ def _yield_from(linear: StackCode, op: Op) -> None:
             asm.do(OP["CLEANUP_THROW"], 0, -1)
         asm.bind(ended)
         if "END_SEND" in OP:
-            asm.do(OP["END_SEND"], 0, -1)
+            asm.do(OP["END_SEND"], 0, -2 if INDEXED else -1)
         else:
             asm.depth -= 1
 
+    if INDEXED:
+        linear.do(OP["PUSH_NULL"], 0, 1)
     linear.constant(None)
     linear.macro(loop)
 

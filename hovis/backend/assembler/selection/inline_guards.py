@@ -6,7 +6,7 @@ A test that finds a change jumps to the full test (``Look.hold``), which is emit
 from types import CellType
 from typing import Any, Final
 
-from hovis.backend.assembler.encode import OP, Label
+from hovis.backend.assembler.encode import OP, SUBSCRIPT, Label
 from hovis.backend.assembler.selection.stack_code import Item, StackCode
 from hovis.ir import operations as ops
 from hovis.ir.model import Op, Operand
@@ -91,7 +91,7 @@ def _compare(linear: StackCode, how: str, holder: Any, name: Any, value: Any) ->
         linear.callee(_TYPE)
         linear.constant(holder)
         linear.constant(name)
-        linear.do(OP["BINARY_SUBSCR"], 0, -1)
+        linear.do(*SUBSCRIPT, -1)
         linear.call(1)
     elif type(holder) is CellType and linear.user_cell(holder, None):
         linear.cell(OP["LOAD_DEREF"], linear.user_cells[id(holder), None], 1)
@@ -105,7 +105,7 @@ def _compare(linear: StackCode, how: str, holder: Any, name: Any, value: Any) ->
     else:
         linear.constant(holder)
         linear.constant(name)
-        linear.do(OP["BINARY_SUBSCR"], 0, -1)
+        linear.do(*SUBSCRIPT, -1)
     linear.constant(value)
     linear.do(OP["IS_OP"], 0, -1)
 

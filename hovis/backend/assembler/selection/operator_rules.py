@@ -3,7 +3,7 @@
 import operator
 from typing import Final
 
-from hovis.backend.assembler.encode import COPY, OP, POP_TOP, STRICT_BOOL, SWAP, Label, argument_of
+from hovis.backend.assembler.encode import COPY, INDEXED, OP, POP_TOP, STRICT_BOOL, SUBSCRIPT, SWAP, Label, argument_of
 from hovis.backend.assembler.selection.selection_rules import FIXED, Rule, chosen, constant_of, fixed, is_bool, known_value, name_of
 from hovis.backend.assembler.selection.stack_code import StackCode, Writer
 from hovis.ir import operations as ops
@@ -29,10 +29,11 @@ fixed(operator.neg, 1, (OP["UNARY_NEGATIVE"], 0, 0))
 fixed(operator.invert, 1, (OP["UNARY_INVERT"], 0, 0))
 # 5 is INTRINSIC_UNARY_POSITIVE
 fixed(operator.pos, 1, (OP["UNARY_POSITIVE"], 0, 0) if "UNARY_POSITIVE" in OP else (OP["CALL_INTRINSIC_1"], 5, 0))
-fixed(operator.getitem, 2, (OP["BINARY_SUBSCR"], 0, -1))
+fixed(operator.getitem, 2, (*SUBSCRIPT, -1))
 fixed(operator.setitem, 3, (OP["STORE_SUBSCR"], 0, -3), order=(2, 0, 1), result=False)
 fixed(operator.delitem, 2, (OP["DELETE_SUBSCR"], 0, -2), result=False)
-fixed(iter, 1, (OP["GET_ITER"], 0, 0))
+if not INDEXED:
+    fixed(iter, 1, (OP["GET_ITER"], 0, 0))
 fixed(slice, 2, (OP["BUILD_SLICE"], 2, -1))
 fixed(slice, 3, (OP["BUILD_SLICE"], 3, -2))
 

@@ -5,7 +5,7 @@ import sys
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Final
 
-from hovis.backend.assembler.encode import COPY, OP, POP_TOP, SWAP, Label
+from hovis.backend.assembler.encode import COPY, KEYWORDS_OR_NULL, OP, POP_TOP, SUBSCRIPT, SWAP, Label
 from hovis.backend.assembler.selection.selection_rules import FIXED, Rule, chosen, constant_of, is_constant, known_value, name_of
 from hovis.backend.assembler.selection.stack_code import StackCode, Writer
 from hovis.ir import operations as ops
@@ -27,6 +27,9 @@ def _call_star(linear: StackCode, op: Op) -> None:
     if len(op.args) == 3:
         linear.do(OP["DICT_MERGE"], 1, -1)
         linear.do(OP["CALL_FUNCTION_EX"], 1, -3)
+    elif KEYWORDS_OR_NULL:
+        linear.do(OP["PUSH_NULL"], 0, 1)
+        linear.do(OP["CALL_FUNCTION_EX"], 0, -3)
     else:
         linear.do(OP["CALL_FUNCTION_EX"], 0, -2)
 
@@ -172,7 +175,7 @@ def _load_item(linear: StackCode, place: Operand, name: Operand, done: Label) ->
     linear.macro(lambda writer: writer.asm.jump_if("FALSE", missing))
     linear.push(place)
     linear.push(name)
-    linear.do(OP["BINARY_SUBSCR"], 0, -1)
+    linear.do(*SUBSCRIPT, -1)
     linear.macro(otherwise)
 
 
