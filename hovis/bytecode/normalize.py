@@ -40,6 +40,10 @@ FRESH_LOCALS = sys.version_info >= (3, 13)
 #: before 3.13.)
 LOOKS_BEFORE = sys.version_info >= (3, 13)
 
+#: Does a frame that ends release its values from the last one to the first, the top of the stack first? (_PyFrame_ClearLocals in Python/frame.c: before
+#: 3.14, the variables come first, in their order.)
+LAST_FIRST = sys.version_info >= (3, 14)
+
 #: Opcodes of calls, which check for signals at the beginning or the end of the call.
 _CALLS = frozenset({"CALL", "CALL_FUNCTION_EX", "CALL_KW"})
 

@@ -7,6 +7,7 @@ from typing import Final
 from hovis.backend.assembler.encode import unique
 from hovis.backend.assembler.liveness import Flow
 from hovis.backend.assembler.selection.stack_code import DROP, GUARD, KEEP, LOAD, MOVE, STORE, UNGUARD, Item
+from hovis.bytecode.normalize import LAST_FIRST
 from hovis.engine.state.lifetimes import UNCLOSED
 from hovis.ir.model import Block, Branch, Edge, Invoke, Jump, Op, Operand, Param, Raise, Return, Value, edges
 from hovis.ir.operations import drop
@@ -60,7 +61,8 @@ class Slots:
         """Number the locals to make a frame release its values in the same order as the user's frame, as far as there is an order."""
         before: dict[int, set[int]] = {}
         for ends in self.ends:
-            for first, second in itertools.pairwise(self.of[value] for value in ends):
+            for one, next_ in itertools.pairwise(self.of[value] for value in ends):
+                first, second = (next_, one) if LAST_FIRST else (one, next_)
                 if first != second:
                     before.setdefault(second, set()).add(first)
         if not before:
@@ -78,7 +80,7 @@ class Slots:
     def in_turn(self, locals_: Iterable[int]) -> list[int]:
         """Return the locals in the order in which they are to be cleared at one place: those of iterators first."""
         found = set(locals_)
-        return [*(local for local in self.ending if local in found), *sorted(found.difference(self.ending))]
+        return [*(local for local in self.ending if local in found), *sorted(found.difference(self.ending), reverse=LAST_FIRST)]
 
     # --------------------------------------------------------------------------------------------- last uses
 

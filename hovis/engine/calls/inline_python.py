@@ -80,6 +80,8 @@ def why_not(m: Machine, known: Callee) -> str | None:
         return "calls are nested too deep"
     if known.fn is not None and id(known.fn.__kwdefaults__) in m.tables.thawed:
         return "its defaults are modified"
+    if "__classdict__" in code.code.co_freevars:
+        return "it reads the namespace of a class"
     if known.fn in _LEFT:
         return "it inspects functions and classes"
     if known.fn is not None and getattr(known.fn, "__hovis_boundary__", False) and code.code is not m.tables.wanted:

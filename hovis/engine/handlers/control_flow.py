@@ -59,7 +59,7 @@ def return_(m: Machine, _: Any) -> int | None:
         return generators.finished(m, value)
     # values that a class of the trace holds live as long as the class: they do not end before the traced function
     roots = frame.roots(0) if len(m.state.frames) > 1 else m.state.roots()
-    before = lifetimes.held_by(m.state, (held for _, held in roots)) if m.endings else {}
+    before = lifetimes.held_by(m.state, lifetimes.in_ending_order([held for _, held in roots])) if m.endings else {}
     if len(m.state.frames) == 1:
         m.pinned = (value,)
         operand = m.operand(value)

@@ -16,14 +16,14 @@ from hovis.engine.machine.call_results import AFTER, finish, opaque
 from hovis.engine.machine.machine import Machine
 from hovis.engine.names.variables import inner_writes
 from hovis.engine.objects.class_attributes import plain
-from hovis.engine.objects.template_making import Maker, NotPlain, Signature, init_subclass
+from hovis.engine.objects.template_making import CLASS_DICT, Maker, NotPlain, Signature, init_subclass
 from hovis.engine.state import class_templates
 from hovis.engine.state.class_templates import MISSING, WRITTEN, Template
 from hovis.engine.state.frames_and_heap import SWITCH, Frame
 from hovis.engine.state.heap import VObj
 from hovis.engine.state.specialization_tables import Restart
 from hovis.engine.state.type_lookup import FUNCTION, special
-from hovis.engine.state.values import NONE, Dyn, Known, Ref, V
+from hovis.engine.state.values import NONE, UNBOUND_VALUE, Dyn, Known, Ref, V
 from hovis.engine.traced import construction
 from hovis.ir import operations as ops
 from hovis.ir.model import Block, Branch, Edge, Effect, Op
@@ -105,6 +105,7 @@ def _after_body(m: Machine) -> int | None:
     try:
         if held is None or body is None or obj is None or obj.node is not None or not all(type(key) is str for key in obj.keys):
             raise NotPlain("its namespace is not known")
+        obj = _without_namespace(m, obj, body.extra[0].code)
         made = _define(m, meta.value, body.extra[0].code, str(name.value), held.cells, obj)
         status = _announce(m, made, named)
         if status is None:
@@ -216,6 +217,23 @@ def _otherwise(m: Machine, is_plain: Dyn, made: Known, template: Template) -> No
     m.state.heap[template.aid] = class_templates.forgotten(m.state.heap[template.aid], opaque=True)
     m.leave(m.block, m.state)
     m.block, m.state = yes, state
+
+
+def _without_namespace(m: Machine, obj: VObj, body: types.CodeType) -> VObj:
+    """Let the ``__classdict__`` cell be empty, which is filled with the namespace of the class when that is made real (type_new_set_classdictcell);
+    return the namespace without it if nothing reads it. Annotations are not made in the trace.
+    """
+    if CLASS_DICT not in obj.keys:
+        return obj
+    readers = [one for one in body.co_consts if type(one) is types.CodeType and "__classdict__" in one.co_freevars]
+    index = obj.keys.index(CLASS_DICT)
+    cell = obj.cells[index]
+    if not readers:
+        return obj.without(index)
+    if not isinstance(cell, Ref) or any(one.co_name != "__annotate__" for one in readers):
+        raise NotPlain("its namespace is read later")
+    m.put(cell, m.state.heap[cell.aid].replace(cells=(UNBOUND_VALUE,)))
+    return obj
 
 
 def _fill_class_cell(m: Machine, obj: VObj, made: Known) -> None:

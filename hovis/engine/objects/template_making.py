@@ -2,7 +2,7 @@
 
 import types
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, Final
 
 from hovis.engine.machine.constant_folding import NO_CONSTANT, reify
 from hovis.engine.machine.machine import Machine
@@ -44,6 +44,11 @@ def _behind(bases: list[Any]) -> list[Any]:
     return found
 
 
+#: The name of the cell that is filled with the namespace of the class; what a body leaves for ``type.__new__`` alone.
+CLASS_DICT: Final = "__classdictcell__"
+CELLS: Final = frozenset({"__classcell__", CLASS_DICT})
+
+
 class Signature:
     """Computes the signature of a template: equal namespaces give the same template when a place is traced again."""
 
@@ -64,7 +69,7 @@ class Signature:
                 raise NotPlain(f"its attribute {name} has a __set_name__")
             self.names.named[name] = None
             return "named", id(cls)
-        if name == "__classcell__":
+        if name in CELLS:
             return "cell"
         if name == "__subclasshook__":
             raise NotPlain("it has a __subclasshook__")
@@ -130,7 +135,7 @@ class Maker:
     def make(self, meta: Any, name: str, bases: tuple[type, ...], namespace: VObj, body: types.CodeType, site: Any) -> Template:
         scope: dict[str, Any] = {}
         for key, cell in zip(namespace.keys, namespace.cells, strict=True):
-            if key != "__classcell__":
+            if key not in CELLS:
                 scope[key] = self.token(key, self.m.resolve(cell))
         added = [key for key in self.m.tables.open_names.get(body, ()) if key not in scope]
         for key in added:

@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
+from hovis.bytecode.normalize import LAST_FIRST
 from hovis.engine.state import finalizers
 from hovis.engine.state.frames_and_heap import Frame, State
 from hovis.engine.state.heap import VObj, holds, reachable
@@ -43,6 +44,11 @@ def held(state: State) -> dict[int, Dyn]:
 def held_by(state: State, holders: Iterable[V]) -> dict[int, Dyn]:
     """Return the values with a visible end that can be reached from holders, in the order in which they end when the holders are dropped."""
     return {key: value for key, value in _reached(state, holders).items() if value.ends}
+
+
+def in_ending_order(held: list[V]) -> list[V]:
+    """Return what the variables of a frame hold, and then its stack, in the order in which the frame releases it."""
+    return held[::-1] if LAST_FIRST else held
 
 
 def drop_dead(m: "Machine", state: State) -> bool:
@@ -206,7 +212,7 @@ def end_cells(m: "Machine", cells: Sequence[V | None], value: V) -> None:
     """End the values that only the variables of a generator (cells) hold, after it has passed value to the frame on top. They end if the
     generator has ended or nobody holds it.
     """
-    before = held_by(m.state, (cell for cell in cells if cell is not None))
+    before = held_by(m.state, in_ending_order([cell for cell in cells if cell is not None]))
     if before:
         m.push(value)
         end(m, before)
@@ -306,7 +312,7 @@ def end_locals(m: "Machine", value: V) -> bool:
     closing = Closing(m.state)
     if not held or not any(closing.shows(m.state.heap[aid]) for aid in reachable(m.state.heap, held)):
         return False
-    gone = [v for v in m.frame.locals if v is not None and (type(v) is Ref or matters(m, v))]
+    gone = in_ending_order([v for v in m.frame.locals if v is not None and (type(v) is Ref or matters(m, v))])
     m.frame.locals = [None] * len(m.frame.locals)
     m.push(value)
     return in_turn(m, gone) or close_dying(m)
