@@ -28,13 +28,18 @@ _BRANCHES: Final = frozenset({"Branch", "ForIter", "Send"})
 #: The instructions of one call, of which only the first may be executed (3.11).
 _PRECALL: Final = dis.opmap.get("PRECALL")
 
+_SUBSCRIPTS: Final[dict[str, tuple[type | None, ...]]] = {
+    "DICT": (dict, None),
+    "LIST_INT": (list, int),
+    "TUPLE_INT": (tuple, int),
+    "STR_INT": (str, int),
+}
 #: The classes of the operands that variants of instructions are for, by the end of their names, the topmost operand last; None: any class.
 _FOR: Final[dict[str, dict[str, tuple[type | None, ...]]]] = {
     "BINARY_OP": {"INT": (int, int), "FLOAT": (float, float), "UNICODE": (str, str)},
     "COMPARE_OP": {"INT": (int, int), "FLOAT": (float, float), "STR": (str, str)},
-    **dict.fromkeys(
-        ("BINARY_SUBSCR", "BINARY_OP_SUBSCR"), {"DICT": (dict, None), "LIST_INT": (list, int), "TUPLE_INT": (tuple, int), "STR_INT": (str, int)}
-    ),
+    "BINARY_SUBSCR": _SUBSCRIPTS,
+    "BINARY_OP_SUBSCR": _SUBSCRIPTS,
     "STORE_SUBSCR": {"DICT": (dict, None), "LIST_INT": (list, int)},
     "UNPACK_SEQUENCE": {"LIST": (list,), "TUPLE": (tuple,)},
     "CONTAINS_OP": {"DICT": (None, dict)},

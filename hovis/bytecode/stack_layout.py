@@ -112,7 +112,10 @@ def _join(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 
 
 #: Ops whose effect on NULLs or cells is not described by ``effect``.
-_SPECIAL = frozenset({"Null", "PushExc", "WithExitExc", "NullUnder", "Pop", "Copy", "Swap", "TakeLocal", "SetLocal", "MakeCell", "Call", "CallEx", "ForIter", "Send", "EndSend"})
+_SPECIAL = frozenset(
+    {"Null", "PushExc", "WithExitExc", "NullUnder", "Pop", "Copy", "Swap", "TakeLocal", "SetLocal", "MakeCell", "Call", "CallEx", "ForIter", "Send",
+     "EndSend"}
+)  # fmt: skip
 
 
 def _after(step: Step, layout: Layout) -> tuple[tuple[int, ...], int]:

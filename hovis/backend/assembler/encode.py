@@ -45,7 +45,9 @@ END_FOR_POPS_ONE: Final = "CALL_KW" in OP
 
 _raw_caches = opcode._inline_cache_entries  # type: ignore[attr-defined]
 #: The number of code units of each instruction including its caches; ``_EMPTY``: the empty caches, by that number.
-_SIZES: Final[list[int]] = [1 + (_raw_caches.get(name, 0) if isinstance(_raw_caches, Mapping) else _raw_caches[k]) for k, name in enumerate(opcode.opname[:256])]
+_SIZES: Final[list[int]] = [
+    1 + (_raw_caches.get(name, 0) if isinstance(_raw_caches, Mapping) else _raw_caches[k]) for k, name in enumerate(opcode.opname[:256])
+]
 _EMPTY: Final = [b""] + [bytes(2 * size - 2) for size in range(1, max(_SIZES) + 1)]
 
 LOAD_CONST: Final = OP["LOAD_CONST"]

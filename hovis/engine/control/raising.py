@@ -12,6 +12,7 @@ from hovis.engine.state.type_lookup import FUNCTION, bound_class, lookup
 from hovis.engine.state.values import Dyn, Known, Ref, V, labels_of
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
+from hovis.ir.operations import wording
 from hovis.lattice import SOME, Type, Union
 from hovis.lattice.inspection import is_a
 
@@ -130,24 +131,29 @@ def known_classes(m: Machine, classes: V) -> Any:
 # ------------------------------------------------------------------------------------------------- with
 
 
+#: The methods of a context manager, in the order in which they are looked up.
+_CONTEXT: Final = ("__exit__", "__enter__") if wording.EXIT_FIRST else ("__enter__", "__exit__")
+_LOOKUPS: Final = {"__enter__": ops.context_enter, "__exit__": ops.context_exit}
+
+
 def with_enter(m: Machine) -> int | None:
     """BEFORE_WITH: enter a context manager (stack: cm → exit, result of enter)."""
     manager = m.resolve(m.pop())
     cls = m.class_of(manager)
     if cls is not None:
-        found = []
-        for name, missed in (("__enter__", ""), ("__exit__", " (missed __exit__ method)")):
+        found = {}
+        for name in _CONTEXT:
             raw = lookup(cls, name)
             if raw is None and not any(name in base.__dict__ for base in cls.__mro__):
-                return m.raise_new(TypeError, f"'{ops.name_of_class(cls)}' object does not support the context manager protocol{missed}")
-            found.append(_bound(m, manager, cls, raw))
-        enter, leave = found
+                return m.raise_new(TypeError, wording.about(wording.without_context(name, cls), cls, cls))
+            found[name] = _bound(m, manager, cls, raw)
+        enter, leave = found["__enter__"], found["__exit__"]
         if enter is not None and leave is not None:
             m.push(leave)
             return m.call(enter, [], {})
-    enter_method = m.emit(ops.context_enter, [manager])
-    m.push(m.emit(ops.context_exit, [manager]))
-    return m.call(enter_method, [], {})
+    looked = {name: m.emit(_LOOKUPS[name], [manager]) for name in _CONTEXT}
+    m.push(looked["__exit__"])
+    return m.call(looked["__enter__"], [], {})
 
 
 def _bound(m: Machine, manager: V, cls: type, raw: Any) -> V | None:

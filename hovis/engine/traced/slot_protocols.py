@@ -8,11 +8,19 @@ import abc
 import operator
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
-from hovis.ir.operations import converted, converted_to_float, converted_to_hash, is_iterator, lacks, own_attribute, type_name
+from hovis.ir.operations import complaint, converted, converted_to_float, converted_to_hash, is_iterator, lacks, own_attribute, type_name
+from hovis.ir.operations.wording import wording
 
 Method = Callable[..., Any]
+
+#: What CPython says of a special method that returns an object of a wrong class.
+_NO_BOOL: Final = wording(bool, "__bool__")
+_NO_TEXT: Final = {"__str__": wording(str, "__str__"), "__repr__": wording(repr, "__repr__")}
+_NO_FORMAT: Final = wording(format, "__format__")
+_NO_HINT: Final = wording(operator.length_hint, "__length_hint__")
+_NO_ITERATOR: Final = wording(iter, "__iter__")
 
 
 def one(method: Method, a: Any, b: Any, fail: Method, x: Any, y: Any) -> Any:
@@ -61,7 +69,7 @@ def truth_by_bool(method: Method, x: Any) -> bool:
         return True
     if result is False:
         return False
-    raise TypeError(f"__bool__ should return bool, returned {type_name(result)}")
+    raise TypeError(complaint(_NO_BOOL, x, result))
 
 
 def truth_by_len(method: Method, x: Any) -> bool:
@@ -86,7 +94,7 @@ def text(method: Method, x: Any, name: str) -> str:
     result = method(x)
     if type(result) is str or isinstance(result, str):
         return result
-    raise TypeError(f"{name} returned non-string (type {type_name(result)})")
+    raise TypeError(complaint(_NO_TEXT[name], x, result))
 
 
 def formatted(method: Method, x: Any, spec: Any) -> str:
@@ -96,7 +104,7 @@ def formatted(method: Method, x: Any, spec: Any) -> str:
     result = method(x, spec)
     if type(result) is str or isinstance(result, str):
         return result
-    raise TypeError(f"__format__ must return a str, not {type_name(result)}")
+    raise TypeError(complaint(_NO_FORMAT, x, result))
 
 
 def formatted_as_text(x: Any, spec: str) -> str:
@@ -137,7 +145,7 @@ def length_hint(x: Any, default: Any, size: Method | None, hint: Method | None) 
     if result is NotImplemented:
         return default
     if not isinstance(result, int):
-        raise TypeError(f"__length_hint__ must be an integer, not {type(result).__name__}")
+        raise TypeError(complaint(_NO_HINT, x, result))
     if result < 0:
         raise ValueError("__length_hint__() should return >= 0")
     return result
@@ -148,7 +156,7 @@ def as_index(method: Method, x: Any) -> int:
     result = method(x)
     if type(result) is int:
         return result
-    return converted(result, "__index__")
+    return converted(result, "__index__", x)
 
 
 def as_int(method: Method, x: Any, name: str) -> int:
@@ -156,7 +164,7 @@ def as_int(method: Method, x: Any, name: str) -> int:
     result = method(x)
     if type(result) is int:
         return result
-    return converted(result, name)
+    return converted(result, name, x)
 
 
 def as_float(method: Method, x: Any) -> float:
@@ -164,7 +172,7 @@ def as_float(method: Method, x: Any) -> float:
     result = method(x)
     if type(result) is float:
         return result
-    return converted_to_float(result, type_name(x))
+    return converted_to_float(result, x)
 
 
 def by_index(fn: Method, method: Method, x: Any) -> Any:
@@ -182,7 +190,7 @@ def power_modulo(method: Method, x: Any, y: Any, z: Any) -> Any:
 
 def hashed(method: Method, x: Any) -> int:
     """slot_tp_hash."""
-    return converted_to_hash(method(x))
+    return converted_to_hash(method(x), x)
 
 
 def contained(method: Method, container: Any, item: Any) -> bool:
@@ -242,7 +250,7 @@ def iterator_of(method: Method, x: Any) -> Any:
     found = method(x)
     if is_iterator(found):
         return found
-    raise TypeError(f"iter() returned non-iterator of type '{type_name(found)}'")
+    raise TypeError(complaint(_NO_ITERATOR, x, found))
 
 
 def by_position(sequence: Any) -> Any:

@@ -36,10 +36,8 @@ from hovis.ir.operations.calls import (
     keeps,
     lacks,
     method_of,
-    name_of_class,
     own_attribute,
     resume,
-    type_name,
 )
 from hovis.ir.operations.conversions import (
     converted,
@@ -143,11 +141,12 @@ from hovis.ir.operations.variables import (
     unbound,
     unchanged,
 )
+from hovis.ir.operations.wording import complaint, name_of_class, type_name
 
 __all__ = [
     "END", "PACKAGE", "PACKAGES", "UNBOUND", "Slot", "apply", "apply_all", "apply_positional", "arrange", "begun", "bind", "caught_at", "cell_contents",
-    "cell_get", "cell_set", "check_bound", "context_enter", "context_exit", "continued_generator", "converted", "converted_to_float", "converted_to_hash",
-    "current_exception",
+    "cell_get", "cell_set", "check_bound", "complaint", "context_enter", "context_exit", "continued_generator", "converted", "converted_to_float",
+    "converted_to_hash", "current_exception",
     "delete_global", "delete_name", "dict_merge", "dict_update", "drop", "ended_generator", "enter_handler", "exception_matches", "filled", "finish_class",
     "format_value", "get", "going_on", "group_matches", "import_from", "import_name", "in_context", "inherits", "is_iterator", "is_method_of", "is_plain",
     "join_strings", "keep", "keeps", "lacks", "leave_handler", "list_extend", "load_build_class", "load_global", "load_name", "load_name_or_cell",

@@ -5,9 +5,9 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from hovis.ir.operations.calls import type_name
 from hovis.ir.operations.sentinels import END, UNBOUND
 from hovis.ir.operations.variables import cell_get
+from hovis.ir.operations.wording import NO_ITERABLE, NO_MAPPING, TELLS_FUNCTION, complaint, type_name
 
 
 def make_tuple(*items: object) -> tuple[object, ...]:
@@ -138,7 +138,7 @@ def make_key(compare: Callable[[Any, Any], Any], value: object) -> object:
 def list_extend(items: list[object], iterable: Iterable[object]) -> None:
     """LIST_EXTEND: ``[*iterable]``, whose error message differs from that of ``list.extend``."""
     if not hasattr(type(iterable), "__iter__") and not hasattr(type(iterable), "__getitem__"):
-        raise TypeError(f"Value after * must be an iterable, not {type_name(iterable)}")
+        raise TypeError(complaint(NO_ITERABLE, iterable))
     items.extend(iterable)
 
 
@@ -156,6 +156,8 @@ def dict_merge(target: dict[object, object], mapping: Any, function: Any) -> Non
 
 
 def _not_a_mapping(function: Any, mapping: Any) -> Any:
+    if not TELLS_FUNCTION:
+        raise TypeError(complaint(NO_MAPPING, mapping))
     raise TypeError(f"{_called(function)} argument after ** must be a mapping, not {type_name(mapping)}")
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from hovis.ir.operations.sentinels import UNBOUND
+from hovis.ir.operations.wording import complaint, without_context
 
 
 def resume(exits: Any, *values: object) -> object:
@@ -44,27 +45,24 @@ def apply_all(function: Any, star: Iterable[object], double: Mapping[str, object
     return function(*values[:count], *star, **named, **(double or {}))
 
 
-def method_of(special: str, instance: object, message: str) -> object:
-    """The special method of the type of instance, bound (``_PyObject_LookupSpecial``); TypeError if there is none."""
+def method_of(special: str, instance: object, words: str) -> object:
+    """The special method of the type of instance, bound (``_PyObject_LookupSpecial``); TypeError with these words (see wording) if there is none."""
     for cls in type(instance).__mro__:
         if special in cls.__dict__:
             found = cls.__dict__[special]
             get = getattr(type(found), "__get__", None)
             return found if get is None else get(found, instance, type(instance))
-    raise TypeError(message.format(type_name(instance)))
-
-
-_ENTER = "'{}' object does not support the context manager protocol"
+    raise TypeError(complaint(words, instance))
 
 
 def context_enter(manager: object) -> object:
-    """The bound ``__enter__`` of a context manager (BEFORE_WITH)."""
-    return method_of("__enter__", manager, _ENTER)
+    """The bound ``__enter__`` of a context manager (BEFORE_WITH, LOAD_SPECIAL)."""
+    return method_of("__enter__", manager, without_context("__enter__", type(manager)))
 
 
 def context_exit(manager: object) -> object:
-    """The bound ``__exit__`` of a context manager (BEFORE_WITH)."""
-    return method_of("__exit__", manager, _ENTER + " (missed __exit__ method)")
+    """The bound ``__exit__`` of a context manager (BEFORE_WITH, LOAD_SPECIAL)."""
+    return method_of("__exit__", manager, without_context("__exit__", type(manager)))
 
 
 def lacks(instance: object, name: str, cls: type) -> bool:
@@ -100,22 +98,6 @@ def keeps(instance: object, cls: type) -> bool:
 def inherits(value: object, cls: type) -> bool:
     """Is cls the class of value or one of its base classes, whatever these claim (PyObject_TypeCheck)?"""
     return cls in type(value).__mro__
-
-
-#: Flags of classes (CPython: Py_TPFLAGS_HEAPTYPE, Py_TPFLAGS_IMMUTABLETYPE).
-_HEAP_TYPE: Final = 1 << 9
-_IMMUTABLE: Final = 1 << 8
-
-
-def name_of_class(cls: type) -> str:
-    """The name of cls in CPython's messages: tp_name, in which a class of C code outside of builtins has its module."""
-    is_written = cls.__flags__ & _HEAP_TYPE and not cls.__flags__ & _IMMUTABLE
-    return cls.__name__ if is_written or cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
-
-
-def type_name(value: object) -> str:
-    """The name of value's class in CPython's messages (Py_TYPE(value)->tp_name)."""
-    return name_of_class(type(value))
 
 
 def own_attribute(instance: object, name: str) -> object:

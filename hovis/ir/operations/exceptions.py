@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Callable, Generator, Iterable
 from typing import Any, Final, NoReturn
 
-from hovis.ir.operations.calls import type_name
 from hovis.ir.operations.sentinels import PACKAGE
+from hovis.ir.operations.wording import type_name
 
 
 def raised(exception: object) -> BaseException:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from hovis.ir import operations
 from hovis.ir.model import Effect
-from hovis.ir.operations import UNBOUND
+from hovis.ir.operations import UNBOUND, wording
 from hovis.lattice import ANY, AbstractValue, Const, Type, join
 from hovis.lattice.inspection import is_a
 from hovis.library.core import Library
@@ -131,7 +131,13 @@ def _type_name(value: AbstractValue) -> Answer:
     return Answer(STR if cls is None else Const(operations.name_of_class(cls)))
 
 
-def _converted(result: AbstractValue, name: AbstractValue) -> Answer | None:
+def _complaint(words: AbstractValue, value: AbstractValue, other: AbstractValue = Const(None)) -> Answer:  # noqa: B008
+    first, second = class_of(value), class_of(other)
+    known = isinstance(words, Const) and first is not None and second is not None
+    return Answer(Const(wording.about(words.value, first, second)) if known else STR)  # type: ignore[attr-defined, arg-type]
+
+
+def _converted(result: AbstractValue, name: AbstractValue, of: AbstractValue) -> Answer | None:
     """The check of the result of ``__int__`` or ``__index__``: an exact int is returned unchanged."""
     return Answer(INT) if class_of(result) is int and isinstance(name, Const) and name.value in ("__int__", "__index__") else None
 
@@ -139,7 +145,8 @@ def _converted(result: AbstractValue, name: AbstractValue) -> Answer | None:
 row(OPERATIONS, operations.is_iterator, _steppable, True)
 row(OPERATIONS, operations.inherits, _inherits, True)
 row(OPERATIONS, operations.type_name, _type_name, True)
-row(OPERATIONS, operations.converted_to_hash, lambda result: Answer(INT) if class_of(result) is int else None, False)
+row(OPERATIONS, operations.complaint, _complaint, True)
+row(OPERATIONS, operations.converted_to_hash, lambda result, of: Answer(INT) if class_of(result) is int else None, False)
 row(OPERATIONS, operations.converted, _converted, False)
 row(OPERATIONS, operations.make_iterator, _made, False)
 row(OPERATIONS, operations.make_chain, lambda active, source: Answer(Type(itertools.chain)), False)

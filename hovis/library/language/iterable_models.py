@@ -11,11 +11,11 @@ import math
 import operator
 import struct
 import types
-from collections.abc import Callable
 from typing import Any, Final
 
 from hovis.ir import operations
 from hovis.ir.operations import join_strings, type_name
+from hovis.ir.operations.wording import message_of
 from hovis.library.core import Library
 
 REDUCTIONS: Final = Library("reductions")
@@ -25,15 +25,6 @@ END: Final[Any] = operations.END
 
 #: The default of an argument that was not passed.
 MISSING: Final[Any] = END
-
-
-def text_of(call: Callable[[], object]) -> str:
-    """Return the message of the exception that call raises in the running Python."""
-    try:
-        call()
-    except Exception as error:
-        return str(error)
-    raise AssertionError("no exception")
 
 
 # ------------------------------------------------------------------------------------------------- any, all, min, max
@@ -55,7 +46,7 @@ def all_(iterable: Any, /) -> bool:
     return True
 
 
-_EMPTY: Final = {name: text_of(functools.partial(fn, ())) for name, fn in (("min", min), ("max", max))}
+_EMPTY: Final = {name: message_of(functools.partial(fn, ())) for name, fn in (("min", min), ("max", max))}
 
 
 @REDUCTIONS.model(min)
@@ -115,6 +106,9 @@ def _extreme(name: str, before: Any, args: Any, key: Any, default: Any) -> Any:
 
 #: Does ``sum`` of floats use compensated summation (CPython: cs_add, Python/bltinmodule.c)?
 COMPENSATED: Final = sum([0.1] * 10) == 1.0
+#: Are complex numbers added with compensation, and ints among floats (3.14)?
+_COMPLEX: Final = sum([1e16 + 0j, 1 + 0j, -1e16 + 0j]) == 1
+_WITH_INTS: Final = sum([1.0, 2**53, 1, 1, -(2**53)], 0.0) == 3.0
 
 #: Number of value bits of a C long: the fast path of ``sum`` for ints adds ints that fit a C long.
 _LONG_BITS: Final = 8 * struct.calcsize("l") - 1
@@ -149,6 +143,10 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
         total, done = _sum_floats(total, iterator)
         if done:
             return total
+    if type(total) is complex and _COMPLEX:
+        total, done = _sum_complex(total, iterator)
+        if done:
+            return total
     while True:
         item = next(iterator, END)
         if item is END:
@@ -165,20 +163,49 @@ def _sum_floats(total: Any, iterator: Any) -> Any:
             return _compensated(total, lost), True
         kind = type(item)
         if kind is float:
-            after = total + item
             if COMPENSATED:
-                if abs(total) >= abs(item):
-                    lost = lost + ((total - after) + item)
-                else:
-                    lost = lost + ((item - after) + total)
-            total = after
+                total, lost = _add(total, lost, item)
+            else:
+                total = total + item
             continue
         if issubclass(kind, int):
+            if _WITH_INTS:
+                total, lost = _add(total, lost, float(item if kind is int or kind is bool else int.__int__(item)))
+                continue
             value = item if kind is int or kind is bool else int.__int__(item)
             if _LOW <= value <= _HIGH:
                 total = total + value
                 continue
         return _compensated(total, lost) + item, False
+
+
+def _sum_complex(total: Any, iterator: Any) -> Any:
+    """The fast path for complex numbers (3.14). Return the sum, and whether the iterator is exhausted."""
+    real, imag, lost, lost_imag = total.real, total.imag, 0.0, 0.0
+    while True:
+        item = next(iterator, END)
+        if item is END:
+            return complex(_compensated(real, lost), _compensated(imag, lost_imag)), True
+        kind = type(item)
+        if kind is complex:
+            real, lost = _add(real, lost, item.real)
+            imag, lost_imag = _add(imag, lost_imag, item.imag)
+        elif issubclass(kind, int):
+            real, lost = _add(real, lost, float(item if kind is int or kind is bool else int.__int__(item)))
+            imag = imag + 0.0
+        elif issubclass(kind, float):
+            real, lost = _add(real, lost, item if kind is float else float.__float__(item))
+            imag = imag + 0.0
+        else:
+            return complex(_compensated(real, lost), _compensated(imag, lost_imag)) + item, False
+
+
+def _add(total: Any, lost: Any, item: Any) -> Any:
+    """Add an item to a sum, and what that has lost by rounding to what is lost (Neumaier 1974)."""
+    after = total + item
+    if abs(total) >= abs(item):
+        return after, lost + ((total - after) + item)
+    return after, lost + ((item - after) + total)
 
 
 def _compensated(total: Any, lost: Any) -> Any:
@@ -210,13 +237,34 @@ def list_(iterable: Any = (), /) -> Any:
         made.append(item)
 
 
+class _Sized:
+    """An iterable that tells whether its length is asked for."""
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def __iter__(self) -> Any:
+        return iter(())
+
+    def __len__(self) -> int:
+        self.asked = True
+        return 0
+
+
+_SIZED: Final = _Sized()
+tuple(_SIZED)
+#: Does ``tuple`` ask how long an iterable is (until 3.13)?
+_SIZES_TUPLES: Final = _SIZED.asked
+
+
 @REDUCTIONS.model(tuple)
 def tuple_(iterable: Any = (), /) -> Any:
     if type(iterable) is tuple:
         return iterable
     made: list[Any] = []
     iterator = iter(iterable)
-    operator.length_hint(iterable, 10)
+    if _SIZES_TUPLES:
+        operator.length_hint(iterable, 10)
     while True:
         item = next(iterator, END)
         if item is END:
@@ -262,16 +310,39 @@ def dict_of_pairs(source: Any) -> Any:
     return made
 
 
+#: What CPython says of an item of ``dict([item])`` that is no pair: in a note (3.14), or as the message.
+_NOT_ITERABLE: Final = message_of(lambda: dict([1]))  # type: ignore[list-item]
+_NOTED: Final = "iterable" in _NOT_ITERABLE
+_CANNOT: Final = f"{'Cannot' if _NOTED else 'cannot'} convert dictionary update sequence element #"
+
+
 def fill_with_pairs(made: Any, source: Any) -> None:
     """Add the pairs of source to a dict (CPython: PyDict_MergeFromSeq2)."""
     index = 0
     for pair in source:
         if type(pair) is not tuple and type(pair) is not list:
-            pair = _sequence(pair, f"cannot convert dictionary update sequence element #{index} to a sequence")
+            pair = _noted(pair, f"{_CANNOT}{index} to a sequence") if _NOTED else _sequence(pair, f"{_CANNOT}{index} to a sequence")
         if len(pair) != 2:
             raise ValueError(f"dictionary update sequence element #{index} has length {len(pair)}; 2 is required")
         made[pair[0]] = pair[1]
         index += 1  # noqa: SIM113 (models call no other models)
+
+
+def _noted(iterable: Any, note: str) -> Any:
+    """Return a list of the items; a TypeError gets a note, and one of ``iter`` another message."""
+    try:
+        iterator = iter(iterable)
+    except TypeError:
+        iterator = None
+    if iterator is None:
+        error = TypeError(_NOT_ITERABLE)
+        error.add_note(note)
+        raise error
+    try:
+        return [*iterator]
+    except TypeError as raised:
+        raised.add_note(note)
+        raise
 
 
 def _sequence(iterable: Any, complaint: str) -> Any:

@@ -10,6 +10,7 @@ import operator
 from collections.abc import Mapping
 from typing import Any, Final
 
+from hovis.ir.operations.wording import message_of
 from hovis.library.core import Library, acted, leave, real, seen, settled
 from hovis.library.language.stepping import END, Steps
 from hovis.library.stdlib.iterators import MISSING
@@ -159,11 +160,14 @@ def _ints(pairs: Any) -> bool:
     return True
 
 
+_AT_MOST: Final = message_of(lambda: collections.OrderedDict((), ())).removesuffix("2")  # type: ignore[call-overload]
+
+
 @COLLECTIONS.stand(collections.OrderedDict, collections.OrderedDict, "data", eager=True, content="data", fill=dict.update)
 class Ordered(Dict):
     def __init__(self, /, *args: Any, **named: Any) -> None:
         if len(args) > 1:
-            raise TypeError(f"expected at most 1 arguments, got {len(args)}")
+            raise TypeError(f"{_AT_MOST}{len(args)}")
         if args and not seen(args[0]):
             leave()
         #: a token shared by the active iterators; a change sets it to None, which invalidates them, and the next iterator makes a new one

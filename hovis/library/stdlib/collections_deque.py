@@ -8,20 +8,21 @@ import collections
 import operator
 from typing import Any, Final
 
+from hovis.ir.operations.wording import message_of
 from hovis.library.core import Library, acted, leave, real, seen, settled
-from hovis.library.language.iterable_models import text_of
 from hovis.library.language.stepping import END, Steps
 from hovis.library.stdlib.iterators import same
 
 DEQUES: Final = Library("deques")
 
 
-_EMPTY: Final = text_of(lambda: collections.deque().pop())
-_FULL: Final = text_of(lambda: collections.deque([1], 1).insert(0, 2))
-_RANGE: Final = text_of(lambda: collections.deque()[0])
+_EMPTY: Final = message_of(lambda: collections.deque().pop())
+_FULL: Final = message_of(lambda: collections.deque([1], 1).insert(0, 2))
+_RANGE: Final = message_of(lambda: collections.deque()[0])
 _NOTHING: Final[collections.deque[Any]] = collections.deque()
-_NOT_THERE: Final = text_of(lambda: _NOTHING.remove(1))
-_MAXLEN: Final = text_of(lambda: collections.deque(maxlen=-1))
+_NOT_THERE: Final = message_of(lambda: _NOTHING.remove(1))
+_NOT_FOUND: Final = message_of(lambda: _NOTHING.index(1))
+_MAXLEN: Final = message_of(lambda: collections.deque(maxlen=-1))
 _MUTATED: Final = "deque mutated during iteration"
 
 
@@ -127,7 +128,7 @@ class Deque:
             if same(item, value):
                 return at
             at += 1  # noqa: SIM113 (models call no other models)
-        raise ValueError(f"{value!r} is not in deque")
+        raise ValueError(_NOT_FOUND if _NOT_FOUND[:1] != "1" else f"{value!r} is not in deque")
 
     def insert(self, index: Any, item: Any, /) -> None:
         if not settled(index) or type(index) is not int:

@@ -8,8 +8,8 @@ import operator
 from typing import Any, Final
 
 from hovis.ir import operations
+from hovis.ir.operations.wording import message_of
 from hovis.library.core import Library, acted, bare
-from hovis.library.language.iterable_models import text_of
 from hovis.library.stdlib.iterators import MISSING, same
 
 CALLABLES: Final = Library("callables")
@@ -121,7 +121,7 @@ def count_of(a: Any, b: Any, /) -> int:
     return count
 
 
-_NOT_IN: Final = text_of(lambda: operator.indexOf((), 1))
+_NOT_IN: Final = message_of(lambda: operator.indexOf((), 1))
 
 
 @CALLABLES.model(operator.indexOf)
@@ -144,7 +144,7 @@ def cmp_to_key(mycmp: Any) -> Any:
 
 _MAKER: Final[Any] = functools.cmp_to_key(lambda a, b: 0)
 _KEY: Final = type(_MAKER)
-_OTHER: Final = text_of(lambda: _MAKER(1) < 3)
+_OTHER: Final = message_of(lambda: _MAKER(1) < 3)
 
 
 @CALLABLES.stand(_KEY, operations.make_key, "compare value", frozen=True)

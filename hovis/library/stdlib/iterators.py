@@ -11,8 +11,8 @@ import sys
 from typing import Any, Final
 
 from hovis.ir import operations
+from hovis.ir.operations.wording import message_of
 from hovis.library.core import Library
-from hovis.library.language.iterable_models import text_of
 from hovis.library.language.stepping import END, Steps
 
 ITERATORS: Final = Library("iterators")
@@ -134,7 +134,7 @@ class Reversed(ReversedList):
     pass
 
 
-_UNCALLABLE: Final = text_of(lambda: iter(3, 0))  # type: ignore[call-overload]
+_UNCALLABLE: Final = message_of(lambda: iter(3, 0))  # type: ignore[call-overload]
 
 
 @ITERATORS.model(iter, makes=True)

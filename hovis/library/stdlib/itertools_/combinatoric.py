@@ -3,11 +3,18 @@
 import itertools
 from typing import Any, Final
 
+from hovis.ir.operations.wording import message_of
 from hovis.library.core import Library
 from hovis.library.language.stepping import END, Steps
 from hovis.library.stdlib.iterators import ssize
 
 CHOICES: Final = Library("choices")
+
+_NEGATIVE: Final = message_of(lambda: itertools.combinations((), -1))
+#: Is the number tested before the items are taken (3.15)?
+_EARLY: Final = message_of(lambda: itertools.combinations(1, -1)) == _NEGATIVE  # type: ignore[call-overload]
+_NEGATIVE_REPEATED: Final = message_of(lambda: itertools.combinations_with_replacement((), -1))
+_NEGATIVE_ARRANGED: Final = message_of(lambda: itertools.permutations((), -1))
 
 
 @CHOICES.stand(itertools.product, itertools.product, "*pools", when={"started": False}, quiet=True)
@@ -71,9 +78,11 @@ class Choices(Steps):
 class Combinations(Choices):
     def __init__(self, iterable: Any, r: Any) -> None:
         count = ssize(r)
+        if count < 0 and _EARLY:
+            raise ValueError(_NEGATIVE)
         self.pool = tuple(iterable)
         if count < 0:
-            raise ValueError("r must be non-negative")
+            raise ValueError(_NEGATIVE)
         self.count = count
         self.indices: Any = [*range(count)] if count <= len(self.pool) else None
         self.started = False
@@ -97,9 +106,11 @@ class Combinations(Choices):
 class CombinationsWithReplacement(Choices):
     def __init__(self, iterable: Any, r: Any) -> None:
         count = ssize(r)
+        if count < 0 and _EARLY:
+            raise ValueError(_NEGATIVE_REPEATED)
         self.pool = tuple(iterable)
         if count < 0:
-            raise ValueError("r must be non-negative")
+            raise ValueError(_NEGATIVE_REPEATED)
         self.count = count
         self.indices: Any = [0] * count if self.pool or not count else None
         self.started = False
@@ -125,7 +136,7 @@ class Permutations(Choices):
             raise TypeError("Expected int as r")
         count = len(self.pool) if r is None else ssize(r)
         if count < 0:
-            raise ValueError("r must be non-negative")
+            raise ValueError(_NEGATIVE_ARRANGED)
         self.count = count
         size = len(self.pool)
         self.indices: Any = [*range(size)] if count <= size else None

@@ -6,8 +6,8 @@ import sys
 from typing import Any, Final
 
 from hovis.ir import operations
+from hovis.ir.operations.wording import message_of
 from hovis.library.core import Form, Library
-from hovis.library.language.iterable_models import text_of
 from hovis.library.language.stepping import END, Steps
 from hovis.library.stdlib.iterators import MISSING, Filter, same, ssize
 
@@ -198,9 +198,9 @@ class ZipLongest(Steps):
         return (*items,)
 
 
-_STOP: Final = text_of(lambda: itertools.islice((), -1))
-_INDICES: Final = text_of(lambda: itertools.islice((), -1, 1))
-_STEP: Final = text_of(lambda: itertools.islice((), 0, 1, 0))
+_STOP: Final = message_of(lambda: itertools.islice((), -1))
+_INDICES: Final = message_of(lambda: itertools.islice((), -1, 1))
+_STEP: Final = message_of(lambda: itertools.islice((), 0, 1, 0))
 
 
 @ITERTOOLS.stand(itertools.islice, itertools.islice, "~iterator wanted end stride", when={"position": 0}, quiet=True)
@@ -364,7 +364,7 @@ class Tee(Steps):
 
 if hasattr(itertools, "batched"):
     _BATCHED: Final[Any] = itertools.batched
-    _SHORT: Final = text_of(lambda: _BATCHED((), 0))
+    _SHORT: Final = message_of(lambda: _BATCHED((), 0))
 
     @ITERTOOLS.stand(_BATCHED, _BATCHED, "~iterator size", quiet=True)
     class Batched(Steps):

@@ -1,6 +1,6 @@
 """Actions for exceptions of the trace: initialization, text, notes (CPython: Objects/exceptions.c)."""
 
-from typing import Any
+from typing import Any, Final
 
 from hovis.engine.calls.inline_python import call_function
 from hovis.engine.machine import exceptions
@@ -10,6 +10,7 @@ from hovis.engine.state.type_lookup import lookup
 from hovis.engine.state.values import NONE, Known, Ref, V
 from hovis.ir import operations as ops
 from hovis.ir.model import Effect
+from hovis.ir.operations.wording import wording
 from hovis.lattice import Type
 from hovis.library.core import Action
 from hovis.library.virtual.base import Args, Named, action, own
@@ -106,10 +107,13 @@ def formatted(m: Machine, args: Args, named: Named) -> Any:
 # ------------------------------------------------------------------------------------------------- notes, tracebacks
 
 
+_NO_NOTE: Final = wording(ValueError().add_note)
+
+
 def add_note(exception: BaseException, note: object) -> None:
     """``exception.add_note(note)`` of an exception that has not escaped (BaseException_add_note)."""
     if not isinstance(note, str):
-        raise TypeError(f"note must be a str, not '{ops.type_name(note)}'")
+        raise TypeError(ops.complaint(_NO_NOTE, note))
     if not hasattr(exception, "__notes__"):
         exception.__notes__ = []
     exception.__notes__.append(note)
