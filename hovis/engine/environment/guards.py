@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 from hovis.engine.environment import guard_words
 from hovis.engine.environment.logging_calls import fate
 from hovis.ir.operations import END, UNBOUND
+from hovis.ir.operations.wording import raises
 from hovis.lattice import inline_attributes
 from hovis.lattice.constants import is_immutable, same_constant
 
@@ -173,9 +174,19 @@ def _item(held: dict[Any, Any], key: Any, value: object) -> Probe:
     return Probe("absent", held, key, None) if value is UNBOUND else Probe("item", held, key, value)
 
 
+class _Alone: ...
+
+
+class _Base: ...
+
+
+#: Does CPython forbid assigning to the ``__bases__`` of a class that is derived from object alone (until 3.14)?
+_KEEPS_BASES: Final = raises(lambda: setattr(_Alone, "__bases__", (_Base,)))
+
+
 def _has_its_bases_for_good(cls: type) -> bool:
     """Whether CPython forbids assigning to the ``__bases__`` of a class because it is derived from object alone (``compatible_for_assignment``)."""
-    return type(cls) is type and cls.__mro__ == (cls, object)
+    return _KEEPS_BASES and type(cls) is type and cls.__mro__ == (cls, object)
 
 
 #: Abstract classes whose answers depend on the class that is asked for, and on what is registered, alone.

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from hovis.bytecode.normalize import normalize
 from hovis.engine.machine import branches, revalidation
+from hovis.engine.machine.call_results import opaque
 from hovis.engine.machine.handler_table import handles
 from hovis.engine.machine.machine import Machine
 from hovis.engine.state import lifetimes
@@ -271,6 +272,9 @@ def get_global(m: Machine, name: str) -> int | None:
             m.environment.guard("item", namespace, name, UNBOUND)
         if holder is not namespace and (id(holder) in m.tables.thawed or (id(holder), name) in m.tables.thawed_globals):
             value = UNBOUND
+        if type(value) is ops.LAZY:
+            m.push(opaque(m, Known(ops.load_global), [Known(namespace), Known(name)]))
+            return None
         if value is not UNBOUND and not (m.environment.volatile and ("item", id(holder), name) in m.environment.volatile):
             if ("global", id(namespace), name) not in m.environment.read_static:
                 m.environment.read_static |= {("global", id(holder), name), id(holder), ("global", id(namespace), name), id(namespace)}

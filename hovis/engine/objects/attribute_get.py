@@ -297,7 +297,7 @@ FIXED: Final = frozenset({"__name__", "__qualname__", "__module__", "__mro__", "
 def _of_module(m: Machine, value: Known, module: types.ModuleType, name: str, mode: str) -> int | None:
     """Read an attribute from a module's dictionary (module_getattro). ModuleType itself has only names that no module lacks."""
     held = module.__dict__
-    if type(module) is types.ModuleType and name in held and (id(held), name) not in m.tables.thawed_globals:
+    if type(module) is types.ModuleType and name in held and (id(held), name) not in m.tables.thawed_globals and type(held[name]) is not ops.LAZY:
         m.environment.guard("item", held, name, held[name])
         return finish(m, Known(held[name], value.labels), mode)
     return left(m, value, name, mode)

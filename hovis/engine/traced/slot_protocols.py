@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from hovis.ir.operations import complaint, converted, converted_to_float, converted_to_hash, is_iterator, lacks, own_attribute, type_name
-from hovis.ir.operations.wording import wording
+from hovis.ir.operations.wording import raises, wording
 
 Method = Callable[..., Any]
 
@@ -20,6 +20,7 @@ _NO_BOOL: Final = wording(bool, "__bool__")
 _NO_TEXT: Final = {"__str__": wording(str, "__str__"), "__repr__": wording(repr, "__repr__")}
 _NO_FORMAT: Final = wording(format, "__format__")
 _NO_HINT: Final = wording(operator.length_hint, "__length_hint__")
+_NEGATIVE_HINT: Final = wording(operator.length_hint, "__length_hint__", result=-1)
 _NO_ITERATOR: Final = wording(iter, "__iter__")
 
 
@@ -147,7 +148,7 @@ def length_hint(x: Any, default: Any, size: Method | None, hint: Method | None) 
     if not isinstance(result, int):
         raise TypeError(complaint(_NO_HINT, x, result))
     if result < 0:
-        raise ValueError("__length_hint__() should return >= 0")
+        raise ValueError(complaint(_NEGATIVE_HINT, x))
     return result
 
 
@@ -311,11 +312,28 @@ def is_instance(check: Method, cls: type, x: Any) -> bool:
     return bool(check(cls, x))
 
 
+class _NoClass:
+    """An object without ``__class__``."""
+
+    @property
+    def __class__(self) -> Any:
+        raise AttributeError
+
+
+#: Does ``isinstance`` with an abstract class raise the AttributeError of an object without ``__class__`` (until 3.13)?
+_NEEDS_CLASS: Final = raises(lambda: isinstance(_NoClass(), abc.ABC))
+
+
 def shows_instance(classes: tuple[type, ...], x: Any) -> bool:
     """object_isinstance and _abc__abc_instancecheck_impl, where the class of x is none of classes: its ``__class__`` may be."""
     for cls in classes:
         if isinstance(cls, abc.ABCMeta):
-            shown = x.__class__
+            try:
+                shown = x.__class__
+            except AttributeError:
+                if _NEEDS_CLASS:
+                    raise
+                continue
             if shown is not type(x) and issubclass(shown, cls):
                 return True
             continue

@@ -121,6 +121,7 @@ from hovis.ir.operations.tapes import (
     tape_of,
 )
 from hovis.ir.operations.variables import (
+    LAZY,
     cell_contents,
     cell_get,
     cell_set,
@@ -144,7 +145,7 @@ from hovis.ir.operations.variables import (
 from hovis.ir.operations.wording import complaint, name_of_class, type_name
 
 __all__ = [
-    "END", "PACKAGE", "PACKAGES", "UNBOUND", "Slot", "apply", "apply_all", "apply_positional", "arrange", "begun", "bind", "caught_at", "cell_contents",
+    "END", "LAZY", "PACKAGE", "PACKAGES", "UNBOUND", "Slot", "apply", "apply_all", "apply_positional", "arrange", "begun", "bind", "caught_at", "cell_contents",
     "cell_get", "cell_set", "check_bound", "complaint", "context_enter", "context_exit", "continued_generator", "converted", "converted_to_float",
     "converted_to_hash", "current_exception",
     "delete_global", "delete_name", "dict_merge", "dict_update", "drop", "ended_generator", "enter_handler", "exception_matches", "filled", "finish_class",

@@ -1,10 +1,14 @@
 """Variables: globals, cells, the dict of ``locals()``, imports; and the lifetime of the values of variables."""
 
 import builtins
+import functools
 import types
 from typing import Any, Final
 
 from hovis.ir.operations.sentinels import END, UNBOUND
+
+#: The class of what ``lazy import`` binds until it is read; None before 3.15.
+LAZY: Final[type | None] = getattr(types, "LazyImportType", None)
 
 
 def load_global(namespace: dict[str, Any], name: str) -> object:
@@ -15,7 +19,16 @@ def load_global(namespace: dict[str, Any], name: str) -> object:
         found = (scope if isinstance(scope, dict) else vars(scope)).get(name, END)
     if found is END:
         raise NameError(f"name {name!r} is not defined", name=name)
-    return found
+    return found if LAZY is None or type(found) is not LAZY else types.FunctionType(_reader(name), namespace)()
+
+
+@functools.lru_cache(maxsize=256)
+def _reader(name: str) -> types.CodeType:
+    """Return the code of a function that returns a global: CPython imports what is to be imported when it is read (PEP 810)."""
+    scope: dict[str, Any] = {}
+    exec(f"def read(): return {name}", scope)
+    code: types.CodeType = scope["read"].__code__
+    return code
 
 
 def load_build_class() -> object:

@@ -48,11 +48,20 @@ def message_of(call: Callable[[], object]) -> str:
     raise AssertionError("no exception")
 
 
-def wording(call: Callable[[Any], object], *methods: str) -> str:
-    """Return the message of what call raises for an instance of a class with these methods, which return an instance of another class. In it, ``{0}`` and
-    ``{1}`` stand for the names of the two classes, ``{2}`` and ``{3}`` for those with their modules.
+def raises(call: Callable[[], object]) -> bool:
+    """Does call raise an exception in the running Python?"""
+    try:
+        call()
+    except Exception:
+        return True
+    return False
+
+
+def wording(call: Callable[[Any], object], *methods: str, result: object = None) -> str:
+    """Return the message of what call raises for an instance of a class with these methods, which return result, or an instance of another class. In it,
+    ``{0}`` and ``{1}`` stand for the names of the two classes, ``{2}`` and ``{3}`` for those with their modules.
     """
-    other = type("Other", (), {"__module__": "elsewhere"})()
+    other = type("Other", (), {"__module__": "elsewhere"})() if result is None else result
     sample = type("Sample", (), {"__module__": "somewhere", **dict.fromkeys(methods, lambda *_: other)})()
     found = message_of(lambda: call(sample))
     for name, place in (("somewhere.Sample", "{2}"), ("elsewhere.Other", "{3}"), ("Sample", "{0}"), ("Other", "{1}")):

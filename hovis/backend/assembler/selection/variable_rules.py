@@ -148,10 +148,12 @@ _GLOBALS: Final = {
 
 
 def _load_foreign(linear: StackCode, op: Op) -> None:
-    """Load a global of another namespace as an item of its dictionary, or of that of the builtins; call the helper if neither has the name."""
+    """Load a global of another namespace as an item of its dictionary, or of that of the builtins; call the helper if neither has the name, or if that
+    may be of a lazy import.
+    """
     done = Label()
     namespace, name = op.args
-    for place in (namespace, Const(vars(builtins))):
+    for place in (namespace, Const(vars(builtins))) if ops.LAZY is None else ():
         _load_item(linear, place, name, done)
     linear.callee(ops.load_global)
     linear.push(namespace)

@@ -306,11 +306,14 @@ class Grouper(Steps):
         return value
 
 
+_NEGATIVE: Final = message_of(lambda: itertools.tee((), -1))
+
+
 @ITERTOOLS.model(itertools.tee, makes=True)
 def tee(iterable: Any, n: Any = 2, /) -> Any:
     count = ssize(n)
     if count < 0:
-        raise ValueError("n must be >= 0")
+        raise ValueError(_NEGATIVE)
     if not count:
         return ()
     first: Any = iter(iterable)
