@@ -29,6 +29,8 @@ ADVICE: Final = "write hovis.const(…) around it if the object itself is the kn
 def is_hint(value: object) -> bool:
     """Is value a type hint? (Classes do not count.)"""
     kind = type(value)
+    if value is typing.Union or kind is typing.ForwardRef:
+        return True  # a class, and of a module of its own, since 3.14
     return issubclass(kind, _ALIASES) or (kind.__module__ in _MODULES and not issubclass(kind, type))
 
 

@@ -59,6 +59,7 @@ _ATTRIBUTES: Final = frozenset({"__setattr__", "__delattr__", "__dict__", "__glo
 _SCOPES: Final = frozenset({"globals", "exec", "eval"})
 _CHANGES: Final = frozenset({"exec", "eval", "update", "setdefault", "pop", "__setitem__"})
 #: Instructions that store or delete, by where.
+_LOADS: Final = ("LOAD_FAST", "LOAD_FAST_BORROW")
 _STORES: Final = {f"{how}_{where}": where for how in ("STORE", "DELETE") for where in ("GLOBAL", "ATTR", "DEREF", "SUBSCR")}
 
 
@@ -265,5 +266,5 @@ def _uses_in(code: CodeType) -> Iterator[tuple[str, str]]:
             yield "SELF" if where == "ATTR" and is_self else where, code.co_names[raw.arg]
         elif raw.name == "LOAD_GLOBAL":
             yield "LOAD", code.co_names[raw.arg >> 1]
-        # 3.13 has instructions that end with loading one of the first sixteen variables, which is in the last four bits
-        is_self = is_method and raw.name.endswith("LOAD_FAST") and (raw.arg if raw.name == "LOAD_FAST" else raw.arg & 15) == 0
+        # since 3.13, there are instructions that end with loading one of the first sixteen variables, which is in the last four bits
+        is_self = is_method and raw.name.endswith(_LOADS) and (raw.arg if raw.name in _LOADS else raw.arg & 15) == 0

@@ -1,4 +1,5 @@
 """Globals of other modules, which the traced code changes: they are items of dictionaries in the residual's bytecode."""
+import importlib.machinery
 import traceback
 import types
 
@@ -40,6 +41,7 @@ def lost(x):
 
 def module():
     made = types.ModuleType("foreign")
+    made.__spec__ = importlib.machinery.ModuleSpec("foreign", importlib.machinery.BuiltinImporter)  # or linecache warns since 3.15
     exec(compile(TEXT, "foreign.py", "exec"), vars(made))
     return made
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
+import typing
 from collections import namedtuple
 
 import numpy as np
@@ -96,6 +97,8 @@ def alternatives():
         except TypeError:
             # neither side is hovis's
             continue
+        if any(isinstance(part, int | str) for part in typing.get_args(spec)):
+            continue  # neither side is hovis's, and a union may have anything in it (3.14)
         if not isinstance(spec, (int, str, dict, np.ndarray, Const)):
             yield left, right, spec
 

@@ -14,6 +14,7 @@ import pytest
 
 import hovis
 from hovis.backend.assembler.assemble import assemble
+from hovis.bytecode.normalize import LAST_FIRST
 from hovis.ir import operations as ops
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Param, Raise, Return
 from hovis.lattice import ANY, Const, Type
@@ -490,9 +491,9 @@ def test_calls_with_keywords_and_stars():
     show = lambda *a, **k: (a, k)  # noqa: E731
     assert made(show, [1, 2], {"x": 3}) == ((1, 2), {"x": 3})
     assert made(show, iter("ab"), types.MappingProxyType({"y": 1})) == (("a", "b"), {"y": 1})
-    with pytest.raises(TypeError, match="argument after \\*\\* must be a mapping, not int"):
+    with pytest.raises(TypeError, match="(argument|Value) after \\*\\* must be a mapping, not int"):
         made(show, (), 3)
-    with pytest.raises(TypeError, match="argument after \\* must be an iterable, not int"):
+    with pytest.raises(TypeError, match="(argument|Value) after \\* must be an iterable, not int"):
         made(show, 3, {})
     made = straight([f, a], [op := Op(ops.apply_positional, (f, a))], op)
     assert made(show, [1]) == ((1,), {})
@@ -728,7 +729,7 @@ def test_drop_and_dead_branches():
     assert log == ["on", "use a", "end a", "more", "end b", "dropped", "out"]
     log.clear()
     made(False)
-    assert log == ["on", "end a", "end b", "no", "out"]
+    assert log == ["on", *sorted(["end a", "end b"], reverse=LAST_FIRST), "no", "out"]
 
 
 def test_loop_variables_die_when_overwritten():

@@ -1,5 +1,4 @@
 """What stands for a function is as functions are: names, docstrings, attributes, signatures, methods, copies, pickles, and `functools.wraps` around it and of it."""
-import asyncio
 import copy
 import functools
 import inspect
@@ -212,7 +211,7 @@ async def both(x):
 @pytest.mark.parametrize("fn", [scaled, waiting, stepping, both])
 def test_what_kind_of_function_it_is_is_told(name, fn):
     made = SAME[name](fn)
-    for ask in (inspect.iscoroutinefunction, asyncio.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction):
+    for ask in (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction):
         assert ask(made) == ask(fn)
 
 

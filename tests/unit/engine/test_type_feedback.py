@@ -16,6 +16,8 @@ from hovis.bytecode.decode import decode
 from hovis.engine.speculation import observed_operands, type_feedback
 from hovis.engine.speculation.type_feedback import KINDS, Feedback, observe
 
+SUBSCRIPT = 26  # the operator of BINARY_OP that is a subscript (3.14)
+
 
 def seen_in(feedback, code, calls=()):
     """Return what was seen in the instructions of code, by name, in order."""
@@ -23,7 +25,7 @@ def seen_in(feedback, code, calls=()):
     for raw in decode(code):
         one = feedback.seen([*calls, (code, raw.offset)])
         if one is not None:
-            found.append((raw.name, one.kinds, one.callee))
+            found.append(("BINARY_SUBSCR" if raw.name == "BINARY_OP" and raw.arg == SUBSCRIPT else raw.name, one.kinds, one.callee))
     return found
 
 

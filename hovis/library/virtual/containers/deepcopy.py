@@ -20,6 +20,8 @@ from hovis.library.virtual.base import Args, Named, action, use
 
 _DISPATCH: Final[Any] = getattr(copy, "_deepcopy_dispatch", {})
 _ATOMIC: Final = getattr(copy, "_deepcopy_atomic", None)
+#: The classes whose objects are their own copies (3.14); before, these are those with _ATOMIC.
+_ATOMIC_CLASSES: Final[frozenset[type]] = getattr(copy, "_atomic_types", frozenset())
 #: The original contents of copy's dispatch table, which user code may change.
 _USUAL: Final = dict(_DISPATCH)
 #: Methods that customize how objects of a class are copied, unless they are those of ``object``.
@@ -46,6 +48,8 @@ def deepcopy(m: Machine, args: Args, named: Named) -> Any:
 
 def _check_usual(m: Machine, *classes: type) -> None:
     """Guard that copy uses its original copiers for objects of these classes; raise _Shared if it does not."""
+    if _ATOMIC_CLASSES and not m.environment.static(Known(_ATOMIC_CLASSES), ("item", vars(copy), "_atomic_types", _ATOMIC_CLASSES)):
+        raise _Shared
     for cls in classes:
         copier = _DISPATCH.get(cls, UNBOUND)
         if copier is not _USUAL.get(cls, UNBOUND) or not m.environment.static(Known(_DISPATCH), ("item", _DISPATCH, cls, copier)):
@@ -97,7 +101,7 @@ def _is_member(held: object) -> bool:
 
 
 def _is_atomic(cls: type) -> bool:
-    return _ATOMIC is not None and _DISPATCH.get(cls) is _ATOMIC
+    return cls in _ATOMIC_CLASSES or (_ATOMIC is not None and _DISPATCH.get(cls) is _ATOMIC)
 
 
 def _check(m: Machine, obj: VObj) -> None:
