@@ -1,5 +1,5 @@
 # make demo    install everything, then run the demonstration on real input
-# make test    install everything, then run all checks and tests on every Python of 3.11-3.13 that is available
+# make test    install everything, then run all checks and tests on every Python of 3.11-3.15 that is available
 # For daily use: make quick (under three minutes), make check, make fuzz, make bench, make venvs.
 
 JOBS ?= 2
@@ -15,8 +15,10 @@ demo:
 test: venvs
 	@failed=; \
 	$(MAKE) --no-print-directory check || failed=check; \
-	for venv in $$(.ci/venvs all dev,xla 2>/dev/null); do \
+	venvs=$$(.ci/venvs all dev,xla 2>/dev/null); \
+	for venv in $$venvs; do \
 	    echo "== $$($$venv/bin/python -V)"; \
+	    HOVIS_SHARE=$$(echo "$$venvs" | grep -nx -- $$venv | cut -d: -f1)/$$(echo $$venvs | wc -w) \
 	    $$venv/bin/python -m pytest -q -n $(JOBS) $(PYTEST_ARGS) || failed="$$failed $$venv"; \
 	done; \
 	[ -z "$$failed" ] || { echo "failed: $$failed"; exit 1; }

@@ -23,10 +23,12 @@ from hovis.library.stdlib.itertools_.terminating import ITERTOOLS
 from hovis.library.stdlib.mappings import WRAPPERS
 from hovis.library.stdlib.regex import PATTERNS
 from hovis.library.stdlib.regex_matches import MATCHES
+from hovis.library.stdlib.template_strings import TEMPLATES
 from hovis.library.stdlib.time_and_random import CLOCKS
 
 _BUILTIN: Final = ITEMIZED | OPERATORS | BUILTINS | STRINGS | CONTAINERS | OPERATIONS | MATH | REDUCTIONS | ITERATORS
-_LIBRARIES: Final = ITERTOOLS | INFINITE | CHOICES | CALLABLES | CACHES | WRAPPERS | COLLECTIONS | DEQUES | PATTERNS | MATCHES | AHEAD | CLOCKS | C_FUNCTIONS
+_OBJECTS: Final = TEMPLATES | CALLABLES | CACHES | WRAPPERS | COLLECTIONS | DEQUES | PATTERNS | MATCHES
+_LIBRARIES: Final = ITERTOOLS | INFINITE | CHOICES | _OBJECTS | AHEAD | CLOCKS | C_FUNCTIONS
 PYTHON: Final = _BUILTIN | _LIBRARIES
 PYTHON.name = "python"
 

@@ -1,5 +1,6 @@
 """Handlers of constants, the stack, operators, attributes, items and displays."""
 
+import importlib
 import operator
 from collections.abc import Callable
 from typing import Any, Final
@@ -221,13 +222,34 @@ def build(m: Machine, arg: Any) -> int | None:
     if kind == "map":
         parts = m.popn(2 * count)
         return _build_map(m, parts[::2], parts[1::2])
+    if kind == "interpolation":
+        how, has_spec = count
+        spec = m.pop() if has_spec else Known("")
+        text, value = m.pop(), m.pop()
+        return m.call(Known(_templates().Interpolation), [value, text, Known(how), spec], {})
     items = m.popn(count)
+    if kind == "template":
+        return _build_template(m, *items)
     if kind == "string":
         return call_builtin(m, ops.join_strings, items, {})
     if kind == "set":
         return build_set(m, items)
     m.push(m.new(VObj(kind, tuple if kind == "tuple" else list, tuple(items))))
     return None
+
+
+def _templates() -> Any:
+    return importlib.import_module("string.templatelib")
+
+
+def _build_template(m: Machine, strings: V, interpolations: V) -> int | None:
+    """BUILD_TEMPLATE; the compiler emits it with a constant and a tuple of the same length less one."""
+    inserted = m.obj(interpolations, "tuple")
+    cells = inserted.cells if inserted is not None else tuple(map(Known, interpolations.value))  # type: ignore[union-attr, arg-type]
+    parts: list[V] = []
+    for k, text in enumerate(strings.value):  # type: ignore[union-attr, arg-type]
+        parts += [Known(text), *cells[k : k + 1]]
+    return m.call(Known(_templates().Template), parts, {})
 
 
 def _build_map(m: Machine, keys: list[V], values: list[V]) -> int | None:

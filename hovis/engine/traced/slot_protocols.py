@@ -315,7 +315,7 @@ def is_instance(check: Method, cls: type, x: Any) -> bool:
 class _NoClass:
     """An object without ``__class__``."""
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> Any:
         raise AttributeError
 

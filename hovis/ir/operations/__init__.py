@@ -22,6 +22,7 @@ from hovis.ir.operations.building import (
     make_object,
     make_set,
     make_stored,
+    make_template,
     make_tuple,
 )
 from hovis.ir.operations.calls import (
@@ -153,7 +154,7 @@ __all__ = [
     "join_strings", "keep", "keeps", "lacks", "leave_handler", "list_extend", "load_build_class", "load_global", "load_name", "load_name_or_cell",
     "looks_for_signals", "make_cell", "make_chain", "make_class", "make_class_quietly", "make_dict", "make_dict_iterator", "make_exception", "make_function",
     "make_iterator", "make_key", "make_list", "make_object", "make_range_iterator", "make_reverse_iterator", "make_set", "make_stored", "make_tape",
-    "make_tuple", "match_at", "match_class", "match_keys", "match_mapping", "match_sequence", "meet", "method_of", "missing", "name_of_class",
+    "make_template", "make_tuple", "match_at", "match_class", "match_keys", "match_mapping", "match_sequence", "meet", "method_of", "missing", "name_of_class",
     "own_attribute", "passed", "poll", "prepare_reraise", "put", "raise_again", "raise_current", "raise_from", "raise_now", "raised", "range_goes_on",
     "range_step", "refresh_locals", "reraise",
     "resume", "resume_dict_iterator", "revise", "slot_of", "stop_iteration_error", "store_global", "tape_of", "throw_exit",

@@ -1,6 +1,8 @@
 """Operations that create objects and fill containers."""
 
 import functools
+import importlib
+import itertools
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -49,6 +51,13 @@ def make_stored(cls: type, names: tuple[str, ...], held: Any, *values: object) -
     for name, value in zip(names, values, strict=True):
         object.__setattr__(instance, name, value)
     return instance
+
+
+def make_template(strings: tuple[str, ...], interpolations: tuple[Any, ...]) -> object:
+    """BUILD_TEMPLATE: the template string with these parts (PEP 750)."""
+    parts = itertools.chain.from_iterable(itertools.zip_longest(strings, interpolations, fillvalue=""))
+    made: object = importlib.import_module("string.templatelib").Template(*parts)
+    return made
 
 
 def make_cell(contents: object) -> types.CellType:

@@ -311,7 +311,7 @@ def dict_of_pairs(source: Any) -> Any:
 
 
 #: What CPython says of an item of ``dict([item])`` that is no pair: in a note (3.14), or as the message.
-_NOT_ITERABLE: Final = message_of(lambda: dict([1]))  # type: ignore[list-item]
+_NOT_ITERABLE: Final = message_of(lambda: dict([1]))  # type: ignore[arg-type]
 _NOTED: Final = "iterable" in _NOT_ITERABLE
 _CANNOT: Final = f"{'Cannot' if _NOTED else 'cannot'} convert dictionary update sequence element #"
 
