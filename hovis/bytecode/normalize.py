@@ -3,6 +3,7 @@
     co_code --decode--> Raw --rows of this version's table--> Step --layout: NULLs erased--> Step --thread--> Code
 """
 
+import itertools
 import sys
 from collections.abc import Sequence
 from types import CodeType
@@ -13,7 +14,7 @@ from hovis.bytecode import py311, py312, py313, py314, py315
 from hovis.bytecode.decode import Raw, decode
 from hovis.bytecode.instructions import JUMPS, TERMINAL, Code, Instruction, localsplus
 from hovis.bytecode.jump_threading import thread
-from hovis.bytecode.opcode_rows import ENTERING, Table
+from hovis.bytecode.opcode_rows import ENTERING, Row, Table, always, one
 from hovis.bytecode.stack_layout import NULL, Layout, Step, UnknownLayout, erase, simulate
 
 _TABLES: dict[tuple[int, int], Table] = {
@@ -152,6 +153,20 @@ def _entered_at_once(raws: list[Raw]) -> list[Raw]:
     return raws
 
 
+def _has_slice(held: object) -> bool:
+    return type(held) is slice or (type(held) is tuple and any(map(_has_slice, held)))
+
+
+def _built(held: Any) -> Row:
+    """Return the steps that build a constant slice, or a constant tuple with one, as the compiler did before 3.14."""
+    if type(held) is slice:
+        parts = (held.start, held.stop) if held.step is None else (held.start, held.stop, held.step)
+        return (*[("Const", always(part)) for part in parts], ("BuildSlice", always(len(parts))))
+    if not _has_slice(held):
+        return one("Const", always(held))
+    return (*itertools.chain.from_iterable(map(_built, held)), ("Build", always(("tuple", len(held)))))
+
+
 class Expansion:
     """The steps of a code object: each CPython instruction is expanded by its row, then jumps are resolved to steps."""
 
@@ -200,6 +215,8 @@ class Expansion:
         before = self.raws[self._at - 1].name if self._at else ""
         if raw.name == "RETURN_GENERATOR" and before == "GET_ITER":
             self.steps += [Step("Pop", None, raw), Step("SetLocal", _ITERABLE, raw)]
+        if raw.name == "LOAD_CONST" and _has_slice(self.code.co_consts[raw.arg]):
+            row = _built(self.code.co_consts[raw.arg])
         for op, recipe in row if type(row) is tuple else row(raw.arg):  # type: ignore[operator]
             arg = recipe(self, raw.arg)
             if op == "Truth":

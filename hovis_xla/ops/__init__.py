@@ -55,6 +55,7 @@ def _numpy_first() -> dict[Any, Row]:
         rows[fn] = _first_of(row, _OF_PYTHON[fn])
     for cls in (int, float, complex):
         rows[cls] = _first_of(_OF_PYTHON[cls], casts.to_python(cls, _OF_PYTHON[cls]))
+    rows[float.__float__] = rows[float]
     for fn, row in math_module.ROWS.items():
         rows[fn] = _first_of(row, _as_floats(row)) if fn in math_module.MATH else row
     for fn, plain in ufuncs.IN_PLACE.items():

@@ -95,6 +95,8 @@ def test_what_the_harness_says(tmp_path):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
     said = run("test_fake", "--seconds", "3", "--fuel", "20000", "--json", str(tmp_path / "found.json"), path=[tmp_path])
+    if "has no test package" in said.stdout:
+        pytest.skip(said.stdout)
     assert said.returncode == 1, said.stderr
     rows = json.loads((tmp_path / "found.json").read_text())
     assert {row["id"].rpartition("test_")[2]: row["state"] for row in rows if row["state"] != "doctest"} == EXPECTED
@@ -106,7 +108,7 @@ def test_what_the_harness_says(tmp_path):
 @pytest.mark.parametrize("choice", [["--around", "tests"], ["--around", "inner"], ["--around", "helpers"], ["--way", "specialize"]], ids=" ".join)
 def test_a_handful_of_the_tests_of_cpython(choice):
     said = run("test_scope", "-k", "SimpleNesting|FreeVarInMethod|testRecursion", "--fuel", "20000", *choice)
-    if "has no test package" in said.stdout:
+    if "has no test package" in said.stdout or "No module named 'test.test_scope'" in said.stdout:
         pytest.skip(said.stdout)
     assert said.returncode == 0, said.stdout + said.stderr
     assert "test_scope" in said.stdout

@@ -29,6 +29,7 @@ from hovis.library.language.signatures.fold_limits import small
 from hovis.library.python import ATTRIBUTES, PYTHON
 
 warnings.filterwarnings("error")
+warnings.filterwarnings("ignore", ".* in a 'finally' block", SyntaxWarning)  # for modules of tests that are imported later
 
 EXAMPLES = int(os.environ.get("HOVIS_EXAMPLES", "60"))  # of each row
 

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterable, Sequence, Set
-from typing import Final
+from typing import Any, Final
 
 from hovis.backend.assembler.encode import unique
 from hovis.backend.assembler.liveness import Flow
@@ -61,8 +61,7 @@ class Slots:
         """Number the locals to make a frame release its values in the same order as the user's frame, as far as there is an order."""
         before: dict[int, set[int]] = {}
         for ends in self.ends:
-            for one, next_ in itertools.pairwise(self.of[value] for value in ends):
-                first, second = (next_, one) if LAST_FIRST else (one, next_)
+            for first, second in itertools.pairwise(self.of[value] for value in ends):
                 if first != second:
                     before.setdefault(second, set()).add(first)
         if not before:
@@ -212,13 +211,14 @@ class Slots:
 
 
 def _ends(block: Block, items: list[Item]) -> list[Value]:
-    """Return the values that die where block ends the function, in order."""
+    """Return the values that die where block ends the function, in the order of the locals that let the frame release them in order."""
     if isinstance(block.terminator, Raise):
         return [item[1] for item in items if item[0] == KEEP]
     # values that die earlier are released when their variable is rebound
     last = list(itertools.takewhile(lambda op: op.callee is drop, reversed(block.ops))) if isinstance(block.terminator, Return) else []
     dropped = {item[1] for item in items if item[0] == DROP}
-    return [op.args[0] for op in reversed(last) if op.args[0] in dropped]  # type: ignore[misc]
+    found: Any = [op.args[0] for op in reversed(last) if op.args[0] in dropped]
+    return found[::-1] if LAST_FIRST else found  # type: ignore[no-any-return]
 
 
 def _meaning(value: Op) -> str | None:

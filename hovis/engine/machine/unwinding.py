@@ -210,7 +210,7 @@ def held(m: "Machine") -> dict[int, Dyn]:
     """Return the values in variables whose end may show, if an exception would leave the residual now; else none."""
     if not m.endings or any(frame.handler is not None for frame in m.state.frames):
         return {}
-    return lifetimes.held_by(m.state, lifetimes.in_ending_order([value for place, value in m.state.roots() if place[1] != "stack"]))
+    return lifetimes.held_by(m.state, (value for place, value in m.state.roots() if place[1] != "stack"))
 
 
 def leave_with(m: "Machine", exception: V, again: bool, location: Location | None, held: dict[int, Dyn], gone: Sequence[V]) -> None:

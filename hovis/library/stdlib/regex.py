@@ -234,6 +234,14 @@ for _method in (re.Pattern.match, re.Pattern.fullmatch, re.Pattern.search):
     row(PATTERNS, _method, _finding(_method), False)
 
 
+if hasattr(re.Pattern, "prefixmatch"):
+
+    @PATTERNS.action(re.Pattern.prefixmatch)
+    def prefix_match(m: Any, args: list[Any], named: dict[str, Any]) -> Any:
+        """``prefixmatch``, the name of ``match`` since 3.15."""
+        return m.call(m.known(re.Pattern.match), args, named)
+
+
 def _splitting(pattern: AbstractValue, string: AbstractValue, *bounds: AbstractValue) -> Answer | None:
     """split and findall, whose result is a list."""
     effect = _bounds(bounds)

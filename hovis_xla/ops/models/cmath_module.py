@@ -1,6 +1,38 @@
-"""Division, ``abs`` and the functions of cmath, written in Python as CPython has them (Objects/complexobject.c, Modules/cmathmodule.c)."""
+"""Arithmetic, ``abs`` and the functions of cmath, written in Python as CPython has them (Objects/complexobject.c, Modules/cmathmodule.c)."""
 
 import math
+from typing import Final
+
+#: Does arithmetic recover infinities, and take a real operand as it is (Python 3.14; C11, annex G)?
+RECOVERS: Final = (complex(math.inf, math.nan) * 1j).imag == math.inf
+
+
+def product(a: complex, b: complex) -> complex:
+    ar, ai, br, bi = a.real, a.imag, b.real, b.imag
+    rr, ii, ri, ir = ar * br, ai * bi, ar * bi, ai * br
+    real, imag = rr - ii, ri + ir
+    if RECOVERS and math.isnan(real) and math.isnan(imag):
+        again = False
+        if math.isinf(ar) or math.isinf(ai):
+            ar, ai, br, bi = _boxed(ar), _boxed(ai), _zero_for_nan(br), _zero_for_nan(bi)
+            again = True
+        if math.isinf(br) or math.isinf(bi):
+            br, bi, ar, ai = _boxed(br), _boxed(bi), _zero_for_nan(ar), _zero_for_nan(ai)
+            again = True
+        if not again and (math.isinf(rr) or math.isinf(ii) or math.isinf(ri) or math.isinf(ir)):
+            ar, ai, br, bi = _zero_for_nan(ar), _zero_for_nan(ai), _zero_for_nan(br), _zero_for_nan(bi)
+            again = True
+        if again:
+            return complex(math.inf * (ar * br - ai * bi), math.inf * (ar * bi + ai * br))
+    return complex(real, imag)
+
+
+def _boxed(x: float) -> float:
+    return math.copysign(1.0 if math.isinf(x) else 0.0, x)
+
+
+def _zero_for_nan(x: float) -> float:
+    return math.copysign(0.0, x) if math.isnan(x) else x
 
 
 def quotient(a: complex, b: complex) -> complex:
@@ -10,12 +42,70 @@ def quotient(a: complex, b: complex) -> complex:
             raise ZeroDivisionError
         ratio = bi / br
         denominator = br + bi * ratio
-        return complex((ar + ai * ratio) / denominator, (ai - ar * ratio) / denominator)
-    if abs(bi) >= abs(br):
+        real, imag = (ar + ai * ratio) / denominator, (ai - ar * ratio) / denominator
+    elif abs(bi) >= abs(br):
         ratio = br / bi
         denominator = br * ratio + bi
-        return complex((ar * ratio + ai) / denominator, (ai * ratio - ar) / denominator)
-    return complex(math.nan, math.nan)
+        real, imag = (ar * ratio + ai) / denominator, (ai * ratio - ar) / denominator
+    else:
+        real, imag = math.nan, math.nan
+    if RECOVERS and math.isnan(real) and math.isnan(imag):
+        if (math.isinf(ar) or math.isinf(ai)) and math.isfinite(br) and math.isfinite(bi):
+            x, y = _boxed(ar), _boxed(ai)
+            return complex(math.inf * (x * br + y * bi), math.inf * (y * br - x * bi))
+        if (math.isinf(br) or math.isinf(bi)) and math.isfinite(ar) and math.isfinite(ai):
+            x, y = _boxed(br), _boxed(bi)
+            return complex(0.0 * (ar * x + ai * y), 0.0 * (ai * x - ar * y))
+    return complex(real, imag)
+
+
+def quotient_of_real(a: float, b: complex) -> complex:
+    br, bi = b.real, b.imag
+    if abs(br) >= abs(bi):
+        if br == 0.0:
+            raise ZeroDivisionError
+        ratio = bi / br
+        denominator = br + bi * ratio
+        real, imag = a / denominator, (-a * ratio) / denominator
+    elif abs(bi) >= abs(br):
+        ratio = br / bi
+        denominator = br * ratio + bi
+        real, imag = (a * ratio) / denominator, -a / denominator
+    else:
+        real, imag = math.nan, math.nan
+    if math.isnan(real) and math.isnan(imag) and math.isfinite(a) and (math.isinf(br) or math.isinf(bi)):
+        return complex(0.0 * (a * _boxed(br)), 0.0 * (-a * _boxed(bi)))
+    return complex(real, imag)
+
+
+def quotient_with_real(a: complex, b: float) -> complex:
+    if b == 0.0:
+        raise ZeroDivisionError
+    return complex(a.real / b, a.imag / b)
+
+
+def sum_with_real(a: complex, b: float) -> complex:
+    return complex(a.real + b, a.imag)
+
+
+def sum_of_real(a: float, b: complex) -> complex:
+    return complex(a + b.real, b.imag)
+
+
+def difference_with_real(a: complex, b: float) -> complex:
+    return complex(a.real - b, a.imag)
+
+
+def difference_of_real(a: float, b: complex) -> complex:
+    return complex(a - b.real, -b.imag)
+
+
+def product_with_real(a: complex, b: float) -> complex:
+    return complex(a.real * b, a.imag * b)
+
+
+def product_of_real(a: float, b: complex) -> complex:
+    return complex(a * b.real, a * b.imag)
 
 
 def magnitude(z: complex) -> float:

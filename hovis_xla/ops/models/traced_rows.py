@@ -15,7 +15,8 @@ from hovis.ir.model import Function
 from hovis.lattice import Type
 from hovis.lattice.constants import constant_key
 from hovis_xla.emit.values import Known, NotLowerable, Operand, Val
-from hovis_xla.ops.models.cmath_module import ccos, ccosh, cexp, clog, csin, csinh, csqrt, magnitude, phase, polar, quotient, rect
+from hovis_xla.ops.models import cmath_module
+from hovis_xla.ops.models.cmath_module import ccos, ccosh, cexp, clog, csin, csinh, csqrt, magnitude, phase, polar, product, quotient, rect
 from hovis_xla.ops.scalar.python_numbers import L, Row, class_of
 
 
@@ -301,9 +302,38 @@ LATER: Final[dict[Any, Row]] = {
     operator.pow: _int_power, builtins.pow: _int_power, math.log: _log_of, builtins.round: _exact,
 }  # fmt: skip
 
+def _complex_arithmetic() -> dict[Any, Row]:
+    """Return the rows of ``+ - * /`` with complex operands."""
+    if not cmath_module.RECOVERS:
+        return {operator.truediv: _of_complex(written(quotient, complex, complex)), operator.mul: _of_complex(written(product, complex, complex))}
+    found: dict[Any, Row] = {}
+    for operation, name in ((operator.add, "sum"), (operator.sub, "difference"), (operator.mul, "product"), (operator.truediv, "quotient")):
+        both = getattr(cmath_module, name, None)
+        found[operation] = _by_operands(both, getattr(cmath_module, f"{name}_with_real"), getattr(cmath_module, f"{name}_of_real"))
+    return found
+
+
+def _by_operands(both: Callable[..., Any] | None, with_real: Callable[..., Any], of_real: Callable[..., Any]) -> Row:
+    """Make the lowering of an operation from functions for two complex numbers (None: they are lowered as they are), and for one beside a real number."""
+    rows = {
+        (True, True): both and written(both, complex, complex),
+        (True, False): written(with_real, complex, float),
+        (False, True): written(of_real, float, complex),
+    }
+
+    def row(low: L, a: Operand, b: Operand) -> Operand | None:
+        first, second = class_of(a), class_of(b)
+        if first is None or second is None:
+            return None
+        found = rows.get((first is complex, second is complex))
+        return found(low, a, b) if found else None
+
+    return row
+
+
 #: Tried before these rows.
 SOONER: Final[dict[Any, Row]] = {
-    operator.truediv: _of_complex(written(quotient, complex, complex)), builtins.abs: _of_complex(written(magnitude, complex)),
+    **_complex_arithmetic(), builtins.abs: _of_complex(written(magnitude, complex)),
     operator.abs: _of_complex(written(magnitude, complex)), operator.pow: _complex_power, builtins.pow: _complex_power,
 }  # fmt: skip
 

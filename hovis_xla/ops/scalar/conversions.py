@@ -88,5 +88,5 @@ def isinstance_(low: L, a: Operand, classes: Operand) -> Operand | None:
 
 
 ROWS: Final[dict[Any, Row]] = {
-    int: int_, float: float_, complex: complex_, operator.index: _index, builtins.round: round_, type: type_, isinstance: isinstance_,
+    int: int_, float: float_, float.__float__: float_, complex: complex_, operator.index: _index, builtins.round: round_, type: type_, isinstance: isinstance_,
 }  # fmt: skip

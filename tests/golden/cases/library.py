@@ -36,6 +36,9 @@ def setting(line):
 #   return None
 
 
+string.Template("").substitute()  # since 3.14, the first one compiles the pattern of the class
+
+
 def greeting(who, count):
     return string.Template("Dear $who, you have ${count}.").substitute(who=who, count=count)
 

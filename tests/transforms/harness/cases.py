@@ -121,6 +121,9 @@ for _name in ("pow", "atan2", "fmod", "remainder"):
 calls(math.copysign, (1.3, -2.0))
 calls(math.ldexp, (1.3, 2))
 calls(math.nextafter, (1.3, 2.0))
+if hasattr(math, "fmax"):  # 3.15
+    calls(math.fmax, (1.3, 0.7), (0.2, 1.0))
+    calls(math.fmin, (1.3, 0.7), (0.2, 1.0))
 calls(math.hypot, (1.3, 0.7), (1.0, 2.0, 3.0))
 case(math.modf, lambda x: math.modf(x)[0] * x, 1.3)
 case(math.frexp, lambda x: math.frexp(x)[0] * x, 1.3)

@@ -22,6 +22,7 @@ from hovis.library.stdlib.itertools_.infinite import INFINITE
 from hovis.library.stdlib.itertools_.terminating import ITERTOOLS
 
 warnings.filterwarnings("error")
+warnings.filterwarnings("ignore", ".* in a 'finally' block", SyntaxWarning)  # for modules of tests that are imported later
 
 EXAMPLES = int(os.environ.get("HOVIS_EXAMPLES", "300"))  # of each model
 

@@ -100,6 +100,14 @@ def test_sorted_by_real_then_imaginary_parts():
     check(fn, FINITE, np.array([1 + 2j, 1 - 2j, 0j, complex(nan, 0), complex(1, nan)]))
 
 
+def test_beside_a_real_number():
+    def fn(a, x):
+        return a + x, x + a, a - x, x - a, a * x, x * a, a / x, x / a, a * a, a / a
+
+    values = (1 - 0.0j, complex(-0.0, -0.0) + 1, complex(inf, 1.5), complex(nan, inf), complex(-1.5, nan), 1e200 - 1e200j)
+    check(fn, *[(a, x) for a in values for x in (1.5, -0.0 + 1, inf, 3, 1e300)])
+
+
 def test_pythons_own():
     def fn(a, b):
         return a / b, abs(a), a * b, a - b, a == b

@@ -115,6 +115,13 @@ def _polar(g: Any, z: Any) -> Any:
 constant(math.floor, math.ceil, math.trunc, math.ulp, math.isqrt, math.gcd, math.lcm, math.comb, math.perm, math.factorial)
 constant(float.is_integer, float.as_integer_ratio, float.hex, int.bit_length, int.bit_count, int.as_integer_ratio, int.conjugate)
 
+if hasattr(math, "fmax"):  # since CPython 3.15
+    _larger: Any = getattr(math, "fmax")  # noqa: B009
+    _smaller: Any = getattr(math, "fmin")  # noqa: B009
+    elementwise(_larger, lambda y, a, b: (a > b) + 0.5 * (a == b), lambda y, a, b: (b > a) + 0.5 * (a == b))
+    elementwise(_smaller, lambda y, a, b: (a < b) + 0.5 * (a == b), lambda y, a, b: (b < a) + 0.5 * (a == b))
+    constant(*[getattr(math, name) for name in ("isnormal", "issubnormal", "signbit")])
+
 if hasattr(math, "sumprod"):
     _sumprod: Any = getattr(math, "sumprod")  # noqa: B009  # since CPython 3.12
     pull(

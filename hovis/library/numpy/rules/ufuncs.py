@@ -268,7 +268,7 @@ def _math(fn: Callable[..., Any]) -> Primitive:
 
 
 _NOT_FLOATS: Final = {"prod", "fsum", "dist", "sumprod", "factorial", "comb", "perm", "gcd", "lcm", "isqrt"}
-MATH: Final = [fn for name, fn in vars(math).items() if callable(fn) and name not in _NOT_FLOATS]
+MATH: Final = [fn for name, fn in vars(math).items() if callable(fn) and name not in _NOT_FLOATS and not name.startswith("_")]
 
 
 # ------------------------------------------------------------------------------------------------- scalar types, casts
@@ -360,7 +360,7 @@ ROWS: Final[list[Primitive]] = [
     *map(_ufunc, ELEMENTWISE),
     *(_operator(fn, u) for fn, u in OPERATORS.items()),
     *(_in_place(fn, plain) for fn, plain in IN_PLACE.items()),
-    *(row(fn, _one_element(cls), _conversion_effect) for fn, cls in ((int, int), (float, float), (complex, complex))),
+    *(row(fn, _one_element(cls), _conversion_effect) for fn, cls in ((int, int), (float, float), (float.__float__, float), (complex, complex))),
     *(row(fn, _one_element(bool), _truth_effect) for fn in (bool, operator.truth, operator.not_)),
     row(operator.index, _index, Effect.PURE),
     row(builtins.round, _round, Effect.RAISES),
