@@ -23,6 +23,10 @@ def type_name(value: object) -> str:
 _UNTOLD: Final = frozenset({"builtins", "__main__"})
 
 
+#: All results of `wording`.
+FOUND: Final[set[object]] = set()
+
+
 def _full_name(cls: type) -> str:
     """Return the name of a class with its module (``%N`` of PyUnicode_FromFormat)."""
     module = cls.__module__
@@ -66,6 +70,7 @@ def wording(call: Callable[[Any], object], *methods: str, result: object = None)
     found = message_of(lambda: call(sample))
     for name, place in (("somewhere.Sample", "{2}"), ("elsewhere.Other", "{3}"), ("Sample", "{0}"), ("Other", "{1}")):
         found = found.replace(name, place)
+    FOUND.add(found)
     return found
 
 

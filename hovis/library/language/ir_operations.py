@@ -131,10 +131,13 @@ def _type_name(value: AbstractValue) -> Answer:
     return Answer(STR if cls is None else Const(operations.name_of_class(cls)))
 
 
-def _complaint(words: AbstractValue, value: AbstractValue, other: AbstractValue = Const(None)) -> Answer:  # noqa: B008
+def _complaint(words: AbstractValue, value: AbstractValue, other: AbstractValue = Const(None)) -> Answer | None:  # noqa: B008
+    if class_of(words) is not str:
+        return None
+    if not isinstance(words, Const) or words.value not in wording.FOUND:
+        return Answer(STR, RAISES)
     first, second = class_of(value), class_of(other)
-    known = isinstance(words, Const) and first is not None and second is not None
-    return Answer(Const(wording.about(words.value, first, second)) if known else STR)  # type: ignore[attr-defined, arg-type]
+    return Answer(STR if first is None or second is None else Const(wording.about(words.value, first, second)))  # type: ignore[arg-type]
 
 
 def _converted(result: AbstractValue, name: AbstractValue, of: AbstractValue) -> Answer | None:

@@ -49,6 +49,8 @@ rows(
     floor      int -> int
     floor      float -> int !
     fma        real real real -> float !
+    fmax       real real -> float
+    fmin       real real -> float
     fmod       real real -> float !
     frexp      real -> (float,int)
     fsum       atom|sequence_of_atoms -> float !
@@ -60,7 +62,9 @@ rows(
     isfinite   real -> bool
     isinf      real -> bool
     isnan      real -> bool
+    isnormal   real -> bool
     isqrt      int -> int !
+    issubnormal  real -> bool
     lcm        int* -> int
     ldexp      real int -> float !
     lgamma     real -> float !
@@ -74,6 +78,7 @@ rows(
     pow        real real -> float !
     radians    real -> float
     remainder  real real -> float !
+    signbit    real -> bool
     sin        real -> float !
     sinh       real -> float !
     sqrt       real -> float !

@@ -104,7 +104,7 @@ def test_beside_a_real_number():
     def fn(a, x):
         return a + x, x + a, a - x, x - a, a * x, x * a, a / x, x / a, a * a, a / a
 
-    values = (1 - 0.0j, complex(-0.0, -0.0) + 1, complex(inf, 1.5), complex(nan, inf), complex(-1.5, nan), 1e200 - 1e200j)
+    values = (1 - 0.0j, complex(-0.0, -0.0) + 1, complex(inf, 1.5), complex(nan, inf), complex(-1.5, nan))
     check(fn, *[(a, x) for a in values for x in (1.5, -0.0 + 1, inf, 3, 1e300)])
 
 

@@ -255,7 +255,7 @@ for _fn in (np.ndarray.astype, np.astype):
 for _fn in (np.full, np.full_like):
     pull(_fn, lambda g, y, like, value, *rest, **named: None, lambda g, y, shape, value, *rest, **named: fitted(g, value))
     push(_fn, lambda t, y, like, value, *rest, **named: None, lambda t, y, shape, value, *rest, **named: np.broadcast_to(t, y.shape))
-for _kind in (builtins.float, np.float16, np.float32, np.float64, np.complex64, np.complex128):
+for _kind in (builtins.float, float.__float__, np.float16, np.float32, np.float64, np.complex64, np.complex128):
     pull(_kind, lambda g, y, x: fitted(g, x))
     push(_kind, lambda t, y, x, _kind=_kind: _kind(t))
 for _fn in (np.ndarray.item, np.generic.item):

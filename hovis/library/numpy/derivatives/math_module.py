@@ -118,8 +118,12 @@ constant(float.is_integer, float.as_integer_ratio, float.hex, int.bit_length, in
 if hasattr(math, "fmax"):  # since CPython 3.15
     _larger: Any = getattr(math, "fmax")  # noqa: B009
     _smaller: Any = getattr(math, "fmin")  # noqa: B009
-    elementwise(_larger, lambda y, a, b: (a > b) + 0.5 * (a == b), lambda y, a, b: (b > a) + 0.5 * (a == b))
-    elementwise(_smaller, lambda y, a, b: (a < b) + 0.5 * (a == b), lambda y, a, b: (b < a) + 0.5 * (a == b))
+    elementwise(
+        _larger, lambda y, a, b: choose(a == b, 0.5, choose(a > b, 1.0, 0.0)), lambda y, a, b: choose(a == b, 0.5, choose(b > a, 1.0, 0.0))
+    )
+    elementwise(
+        _smaller, lambda y, a, b: choose(a == b, 0.5, choose(a < b, 1.0, 0.0)), lambda y, a, b: choose(a == b, 0.5, choose(b < a, 1.0, 0.0))
+    )
     constant(*[getattr(math, name) for name in ("isnormal", "issubnormal", "signbit")])
 
 if hasattr(math, "sumprod"):
