@@ -10,12 +10,12 @@ from types import CodeType
 from typing import Any
 
 from hovis.base.once import COMPILER
-from hovis.bytecode import py311, py312, py313, py314, py315
 from hovis.bytecode.decode import Raw, decode
 from hovis.bytecode.instructions import JUMPS, TERMINAL, Code, Instruction, localsplus
 from hovis.bytecode.jump_threading import thread
-from hovis.bytecode.opcode_rows import ENTERING, Row, Table, always, one
 from hovis.bytecode.stack_layout import NULL, Layout, Step, UnknownLayout, erase, simulate
+from hovis.bytecode.versions import py311, py312, py313, py314, py315
+from hovis.bytecode.versions.opcode_rows import ENTERING, Row, Table, always, one
 
 _TABLES: dict[tuple[int, int], Table] = {
     (3, 11): py311.ROWS,

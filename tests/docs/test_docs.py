@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import doctest
 import importlib
 import inspect
@@ -124,7 +125,9 @@ def test_notebooks(path, bless):
 
 
 def shown(cell) -> list[str]:
-    """The text of a cell's outputs, addresses and rich forms aside; streams that came in pieces are joined."""
+    """The text of a cell's outputs, addresses and rich forms aside; streams that came in pieces are joined. Variables that end together do so in an
+    order that depends on the version of Python.
+    """
     texts: list[str] = []
     for output in cell.get("outputs", []):
         if output.output_type == "stream":
@@ -134,4 +137,5 @@ def shown(cell) -> list[str]:
                 texts.append(output.data["text/plain"])
         else:
             texts.append(f"{output.ename}: {output.evalue}")
-    return re.sub(r"0x[0-9a-f]+", "0x…", "".join(texts)).splitlines()
+    lines = re.sub(r"0x[0-9a-f]+", "0x…", "".join(texts)).splitlines()
+    return [line for ends, run in itertools.groupby(lines, lambda line: line.lstrip().startswith("del ")) for line in (sorted(run) if ends else run)]

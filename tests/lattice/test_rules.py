@@ -188,7 +188,7 @@ def check(fn, row, values, named, hows):
 
 
 #: Rows whose result does not depend on the contents of a mutable argument.
-ALLOCATES = {fn for fn, _ in ROWS if getattr(fn, "__name__", "") in ("is_", "is_not", "type", "isinstance", "issubclass", "callable", "make_tuple", "match_sequence", "match_mapping", "is_iterator", "is_plain", "inherits", "type_name", "slice")}
+ALLOCATES = {fn for fn, _ in ROWS if getattr(fn, "__name__", "") in ("is_", "is_not", "type", "isinstance", "issubclass", "callable", "make_tuple", "match_sequence", "match_mapping", "is_iterator", "is_plain", "inherits", "type_name", "complaint", "slice")}
 
 
 # ------------------------------------------------------------------------------------------------- every row, by kinds

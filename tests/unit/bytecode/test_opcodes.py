@@ -21,7 +21,7 @@ STEPS = {"Null", "NullUnder", "Truth"}
 
 @pytest.mark.parametrize("opcode", REAL)
 def test_opcode_has_a_row(opcode):
-    assert opcode in TABLE, f"{opcode}: no row in hovis/bytecode/py3xx.py; see docs/add-an-opcode.md"
+    assert opcode in TABLE, f"{opcode}: no row in hovis/bytecode/versions; see docs/add-an-opcode.md"
 
 
 def test_no_row_for_what_is_no_opcode():

@@ -3,7 +3,7 @@
 The stack layout of a call is that of 3.11.  FOR_ITER pops an exhausted iterator and continues after its END_FOR; SEND leaves that to END_SEND.
 """
 
-from hovis.bytecode.opcode_rows import (
+from hovis.bytecode.versions.opcode_rows import (
     COMMON,
     RETURN_CONST,
     SINCE_312,

@@ -4,7 +4,7 @@ GET_ITER pushes an iterator and NULL, or a list or tuple and an index: FOR_ITER,
 The two lowest bits of IMPORT_NAME tell whether the import is lazy (PEP 810).
 """
 
-from hovis.bytecode.opcode_rows import COMMON, SINCE_312, SINCE_313, SINCE_314, Row, Table, intrinsic, name, one, row
+from hovis.bytecode.versions.opcode_rows import COMMON, SINCE_312, SINCE_313, SINCE_314, Row, Table, intrinsic, name, one, row
 
 #: GET_ITER of a ``yield from``.
 _YIELD_FROM = 3

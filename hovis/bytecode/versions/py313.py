@@ -4,6 +4,6 @@ The stack layout of a call is ``[callable, NULL or self, arguments]``.  Truth te
 pops an exhausted iterator and continues after its END_FOR and POP_TOP.
 """
 
-from hovis.bytecode.opcode_rows import COMMON, RETURN_CONST, SINCE_312, SINCE_313, UNTIL_313, UNTIL_314, Table
+from hovis.bytecode.versions.opcode_rows import COMMON, RETURN_CONST, SINCE_312, SINCE_313, UNTIL_313, UNTIL_314, Table
 
 ROWS: Table = {**COMMON, **UNTIL_314, **UNTIL_313, **SINCE_312, **SINCE_313, "RETURN_CONST": RETURN_CONST}

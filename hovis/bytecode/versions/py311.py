@@ -4,7 +4,7 @@ The stack layout of a call is ``[NULL, callable, arguments]`` or ``[method, self
 and FOR_ITER pop an exhausted iterator.
 """
 
-from hovis.bytecode.opcode_rows import (
+from hovis.bytecode.versions.opcode_rows import (
     COMMON,
     UNTIL_313,
     UNTIL_314,

@@ -1,0 +1,1 @@
+"""The rows of each version of CPython: how its opcodes are expressed in normalised steps."""
