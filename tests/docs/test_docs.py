@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from hovis.bytecode.normalize import LAST_FIRST
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
