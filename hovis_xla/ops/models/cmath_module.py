@@ -11,7 +11,7 @@ def product(a: complex, b: complex) -> complex:
     ar, ai, br, bi = a.real, a.imag, b.real, b.imag
     rr, ii, ri, ir = ar * br, ai * bi, ar * bi, ai * br
     real, imag = rr - ii, ri + ir
-    if RECOVERS and math.isnan(real) and math.isnan(imag):
+    if math.isnan(real) and math.isnan(imag):
         again = False
         if math.isinf(ar) or math.isinf(ai):
             ar, ai, br, bi = _boxed(ar), _boxed(ai), _zero_for_nan(br), _zero_for_nan(bi)

@@ -16,7 +16,7 @@ from hovis.lattice import Type
 from hovis.lattice.constants import constant_key
 from hovis_xla.emit.values import Known, NotLowerable, Operand, Val
 from hovis_xla.ops.models import cmath_module
-from hovis_xla.ops.models.cmath_module import ccos, ccosh, cexp, clog, csin, csinh, csqrt, magnitude, phase, polar, product, quotient, rect
+from hovis_xla.ops.models.cmath_module import ccos, ccosh, cexp, clog, csin, csinh, csqrt, magnitude, phase, polar, quotient, rect
 from hovis_xla.ops.scalar.python_numbers import L, Row, class_of
 
 
@@ -305,7 +305,7 @@ LATER: Final[dict[Any, Row]] = {
 def _complex_arithmetic() -> dict[Any, Row]:
     """Return the rows of ``+ - * /`` with complex operands."""
     if not cmath_module.RECOVERS:
-        return {operator.truediv: _of_complex(written(quotient, complex, complex)), operator.mul: _of_complex(written(product, complex, complex))}
+        return {operator.truediv: _of_complex(written(quotient, complex, complex))}
     found: dict[Any, Row] = {}
     for operation, name in ((operator.add, "sum"), (operator.sub, "difference"), (operator.mul, "product"), (operator.truediv, "quotient")):
         both = getattr(cmath_module, name, None)

@@ -4,6 +4,7 @@ import pytest
 
 import hovis_xla
 from hovis_xla.choice import cost_model
+from hovis_xla.ops.models import cmath_module
 from tests.xla.harness.checking import agree, check, compiled
 
 pytestmark = pytest.mark.xla
@@ -188,7 +189,11 @@ def test_an_int_that_stays_0_in_a_loop_is_added_as_0():
         assert str(compiled(both_int_and_float)(x, v)) == str(both_int_and_float(x, v))
 
 
-@pytest.mark.parametrize("start", [0, 0.0, np.float32(0), np.complex64(0)])
+#: Since Python 3.14, a real number is added to the real part alone, and XLA finds the zero of the first round there.
+ZERO = pytest.param(0.0, marks=pytest.mark.xfail(cmath_module.RECOVERS, reason="-0.0 instead of 0.0 in the first round of a loop"))
+
+
+@pytest.mark.parametrize("start", [0, ZERO, np.float32(0), np.complex64(0)])
 def test_a_zero_that_becomes_another_kind_is_added(start):
     def fn(x, n):
         s = t = u = v = start
