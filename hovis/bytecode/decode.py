@@ -14,7 +14,8 @@ from hovis.bytecode.instructions import Position
 
 _CACHE = dis.opmap["CACHE"]
 EXTENDED_ARG = dis.opmap["EXTENDED_ARG"]
-_JUMPS = frozenset(dis.hasjrel)
+#: (Since 3.14, END_ASYNC_FOR has the distance of the SEND of its loop, to which it does not jump.)
+_JUMPS = frozenset(dis.hasjrel) - {dis.opmap["END_ASYNC_FOR"]}
 
 
 class Entry(NamedTuple):

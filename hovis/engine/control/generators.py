@@ -237,6 +237,8 @@ def exhausted(m: Machine, value: V, mode: str) -> int | None:
     if mode == "end":
         m.push(Known(END))
         return None
+    if isinstance(value, Dyn) and m.class_of(value) in (None, type(None)):
+        return m.call(Known(generator_protocol.end_with), [value], {}, "value")
     return m.raise_new(StopIteration, *([] if isinstance(value, Known) and value.value is None else [value]))
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from hovis.engine.environment import guard_words
 from hovis.engine.environment.logging_calls import fate
-from hovis.ir.operations import END, UNBOUND
+from hovis.ir.operations import END, LAZY, UNBOUND
 from hovis.ir.operations.wording import raises
 from hovis.lattice import inline_attributes
 from hovis.lattice.constants import is_immutable, same_constant
@@ -205,8 +205,10 @@ class _Writer:
     def name(self, value: object) -> str:
         found = self.names.get(id(value))
         if found is None:
-            found = self.names[id(value)] = f"v{len(self.names)}"
-            self.scope[found] = value
+            name = f"v{len(self.names)}"
+            # what is held by a name itself would be imported as soon as the name is read
+            found = self.names[id(value)] = name if type(value) is not LAZY else f"{name}[0]"
+            self.scope[name] = value if type(value) is not LAZY else [value]
         return found
 
     def same(self, read: str, value: object) -> str:

@@ -13,7 +13,7 @@ from hovis.engine.state import class_templates, type_lookup
 from hovis.engine.state.specialization_tables import Restart, Tables
 from hovis.engine.state.values import Known, V
 from hovis.ir.model import Effect
-from hovis.ir.operations import UNBOUND
+from hovis.ir.operations import LAZY, UNBOUND
 from hovis.lattice import inline_attributes
 from hovis.lattice.constants import is_immutable
 from hovis.lattice.inspection import is_a
@@ -131,7 +131,7 @@ class Environment:
         value = held.get(name, UNBOUND)
         place = id(held), name
         thawed = id(held) in self.tables.thawed or place in self.tables.thawed_globals or ("item", *place) in self.volatile
-        if value is UNBOUND or thawed or self.machine.state.world == 2:
+        if value is UNBOUND or thawed or self.machine.state.world == 2 or type(value) is LAZY:
             return UNBOUND
         self.read_static |= {("global", *place), id(held)}
         self.guard("item", held, name, value)

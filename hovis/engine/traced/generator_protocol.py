@@ -6,6 +6,13 @@ Frames of this file are hidden.
 from typing import Any
 
 
+def end_with(value: object) -> None:
+    """_PyGen_SetStopIterationValue, and what gen_send_ex2 does if there is no value."""
+    if value is None:
+        raise StopIteration
+    raise StopIteration(value)
+
+
 def first_send(generator: Any, value: Any) -> Any:
     """gen_send_ex2 of a generator that has not begun."""
     if value is not None:

@@ -21,6 +21,7 @@ _NO_TEXT: Final = {"__str__": wording(str, "__str__"), "__repr__": wording(repr,
 _NO_FORMAT: Final = wording(format, "__format__")
 _NO_HINT: Final = wording(operator.length_hint, "__length_hint__")
 _NEGATIVE_HINT: Final = wording(operator.length_hint, "__length_hint__", result=-1)
+_NO_CONTAINER: Final = wording(lambda sample: 1 in sample)
 _NO_ITERATOR: Final = wording(iter, "__iter__")
 
 
@@ -201,7 +202,14 @@ def contained(method: Method, container: Any, item: Any) -> bool:
 
 def contained_by_iteration(container: Any, item: Any) -> bool:
     """_PySequence_IterSearch."""
-    for other in container:
+    iterator = None
+    try:
+        iterator = iter(container)
+    except TypeError:
+        pass
+    if iterator is None:
+        raise TypeError(complaint(_NO_CONTAINER, container))
+    for other in iterator:
         if other is item or other == item:
             return True
     return False

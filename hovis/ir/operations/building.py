@@ -1,5 +1,6 @@
 """Operations that create objects and fill containers."""
 
+import contextlib
 import functools
 import importlib
 import itertools
@@ -9,7 +10,7 @@ from typing import Any
 
 from hovis.ir.operations.sentinels import END, UNBOUND
 from hovis.ir.operations.variables import cell_get
-from hovis.ir.operations.wording import NO_ITERABLE, NO_MAPPING, TELLS_FUNCTION, complaint, type_name
+from hovis.ir.operations.wording import NO_ITERABLE, NO_KEYS, NO_MAPPING, TELLS_FUNCTION, complaint, type_name
 
 
 def make_tuple(*items: object) -> tuple[object, ...]:
@@ -158,7 +159,13 @@ def arrange(keys: list[Any], items: list[object], reverse: bool) -> list[object]
 
 def dict_merge(target: dict[object, object], mapping: Any, function: Any) -> None:
     """DICT_MERGE: ``f(**mapping)``, which raises TypeError for a key that is given twice."""
-    for key in mapping.keys() if hasattr(mapping, "keys") else _not_a_mapping(function, mapping):
+    keys = mapping.keys() if hasattr(mapping, "keys") else _not_a_mapping(function, mapping)
+    iterator = None
+    with contextlib.suppress(TypeError):
+        iterator = iter(keys)
+    if iterator is None:
+        raise TypeError(complaint(NO_KEYS, mapping, keys))
+    for key in iterator:
         if key in target:
             raise TypeError(f"{_called(function)} got multiple values for keyword argument {key!r}")
         target[key] = mapping[key]

@@ -95,4 +95,5 @@ def without_context(name: str, cls: type) -> str:
 #: ``[*value]`` and ``f(**value)`` of what cannot be unpacked; does the latter tell the name of the function?
 NO_ITERABLE: Final = wording(lambda sample: [*sample])
 NO_MAPPING: Final = wording(lambda sample: _enter(**sample))
+NO_KEYS: Final = wording(lambda sample: _enter(**sample), "keys")
 TELLS_FUNCTION: Final = "argument after" in NO_MAPPING

@@ -1,6 +1,5 @@
 """Rules for the operations of the IR: those that build, unpack and match builtin containers, load and store names, and handle exceptions."""
 
-import itertools
 import types
 from typing import Any, Final
 
@@ -152,7 +151,6 @@ row(OPERATIONS, operations.complaint, _complaint, True)
 row(OPERATIONS, operations.converted_to_hash, lambda result, of: Answer(INT) if class_of(result) is int else None, False)
 row(OPERATIONS, operations.converted, _converted, False)
 row(OPERATIONS, operations.make_iterator, _made, False)
-row(OPERATIONS, operations.make_chain, lambda active, source: Answer(Type(itertools.chain)), False)
 row(OPERATIONS, operations.make_range_iterator, lambda *bounds: Answer(any_of(RANGE_ITERATORS)), False)
 row(OPERATIONS, operations.range_step, lambda step: Answer(INT, RAISES) if class_of(step) is int else None, False)
 row(OPERATIONS, operations.range_goes_on, lambda at, stop, step: Answer(BOOL) if {class_of(b) for b in (at, stop, step)} == {int} else None)

@@ -302,3 +302,58 @@ def bound_methods(text, items):
 
 def test_bound_methods_of_c_code_have_their_class():
     agree(bound_methods, ("ab", [1]))
+
+
+def ends_with_nothing(xs):
+    def steps():
+        found = yield from xs
+        return found
+
+    made = steps()
+    told = [next(made), made.send(3)]
+    try:
+        next(made)
+    except StopIteration as end:
+        told.append((end.args, end.value))
+    return told
+
+
+def returning(value):
+    yield 1
+    yield 2
+    return value
+
+
+def test_a_generator_that_returns_none_ends_without_arguments():
+    for value in (None, 0, "a"):
+        for way in (hovis.jit, lambda fn: hovis.specialize(fn, hovis.Any)):
+            assert way(ends_with_nothing)(returning(value)) == ends_with_nothing(returning(value))
+
+
+class NoIterator:
+    def __iter__(self): return 3
+
+
+class NoKeys:
+    def keys(self): return 3
+
+    def __getitem__(self, key):
+        if key == 2:
+            raise IndexError
+        return key
+
+
+def told_of_containers(made):
+    told = []
+    for act in (lambda: 1 in made, lambda: dict(**made), lambda: [*made]):
+        try:
+            told.append(act())
+        except TypeError as error:
+            told.append((str(error), error.__context__, error.__suppress_context__))
+    return told
+
+
+def test_messages_of_what_is_no_container():
+    for made in (NoIterator(), NoKeys(), 3, [1]):
+        for way in (hovis.jit, lambda fn: hovis.specialize(fn, hovis.Any), lambda fn: hovis.specialize(fn, type(made))):  # noqa: B023
+            assert way(told_of_containers)(made) == told_of_containers(made)

@@ -152,3 +152,37 @@ def test_a_template_dissolves():
     named = {getattr(op.callee, "__name__", "") for op in traced.ops}
     assert not named & {"Template", "Interpolation", "make_template"}
     assert not [op for op in traced.ops if op.effect & Effect.OPAQUE and getattr(op.callee, "__name__", "") not in ("format", "type", "str")]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 15), reason="lazy imports came with 3.15")
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_not_read_is_not_imported(way, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "lazy_inner.py").write_text("print('imported'); X = 5")
+    (tmp_path / "lazy_outer.py").write_text("lazy import lazy_inner\nlazy from lazy_inner import X, missing\nZ = 1")
+    text = """
+lazy import lazy_inner
+import lazy_outer
+def looked_at(n):
+    print('begin')
+    return type(globals()['lazy_inner']).__name__, 'lazy_inner' in globals()
+def taken(n):
+    print('begin')
+    from lazy_outer import X, Z
+    from lazy_outer import lazy_inner as inner
+    return X, Z, inner.X
+def failing(n):
+    print('begin')
+    return getattr(lazy_outer, 'missing', 3)
+"""
+    for name in ("looked_at", "taken", "failing"):
+        results = []
+        for make in (lambda fn, args: fn, WAYS[way]):
+            for module in ("lazy_inner", "lazy_outer"):
+                sys.modules.pop(module, None)
+            scope = types.ModuleType("newer").__dict__
+            exec(compile(text, "<newer>", "exec"), scope)
+            made = make(scope[name], (1,))
+            results.append([observe(made, (1,)) for _ in range(2)])
+        for expected, got in zip(*results, strict=True):
+            assert not difference(expected, got), difference(expected, got)
