@@ -45,6 +45,9 @@ LOOKS_BEFORE = sys.version_info >= (3, 13)
 #: 3.14, the variables come first, in their order.)
 LAST_FIRST = sys.version_info >= (3, 14)
 
+#: Do FOR_ITER and SEND take an iterator with NULL above it, or a list or tuple with an index (3.15)?
+INDEXED = sys.version_info >= (3, 15)
+
 #: Opcodes of calls, which check for signals at the beginning or the end of the call.
 _CALLS = frozenset({"CALL", "CALL_FUNCTION_EX", "CALL_KW"})
 

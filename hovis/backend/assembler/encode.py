@@ -12,7 +12,8 @@ from types import CodeType
 from typing import Final
 
 from hovis.backend.line_table import Position, locate
-from hovis.bytecode.normalize import UNREADABLE
+from hovis.bytecode.normalize import INDEXED, UNREADABLE
+from hovis.bytecode.versions.opcode_rows import SUBSCRIPT as SUBSCRIPT_OPERATOR
 
 
 class _Opcodes(dict[str, int]):
@@ -36,9 +37,6 @@ DIRECTED: Final = "POP_JUMP_FORWARD_IF_TRUE" in OP
 
 #: CALL_FUNCTION_EX always takes keyword arguments, or NULL (3.14).
 KEYWORDS_OR_NULL: Final = "POP_ITER" in OP
-
-#: FOR_ITER and SEND take an iterator with NULL above it, or a list or tuple with an index (3.15).
-INDEXED: Final = KEYWORDS_OR_NULL and "GET_YIELD_FROM_ITER" not in OP
 
 #: END_FOR pops only one value; the iterator is popped by the POP_TOP or POP_ITER that follows it (3.13).
 END_FOR_POPS_ONE: Final = "CALL_KW" in OP
@@ -81,7 +79,7 @@ _FUSED: Final = {
 _HARMLESS: Final = frozenset(OP[name] for name in ("LOAD_FAST", "LOAD_CONST", "LOAD_FAST_LOAD_FAST", "LOAD_FAST_AND_CLEAR", "PUSH_NULL", "COPY") if name in OP)
 
 #: The instruction of a subscript, and its argument. (3.14 has no BINARY_SUBSCR.)
-SUBSCRIPT: Final = (OP["BINARY_SUBSCR"], 0) if "BINARY_SUBSCR" in OP else (OP["BINARY_OP"], 26)
+SUBSCRIPT: Final = (OP["BINARY_SUBSCR"], 0) if "BINARY_SUBSCR" in OP else (OP["BINARY_OP"], SUBSCRIPT_OPERATOR)
 
 NOWHERE: Final[Position] = (None, None, None, None)
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from hovis.base import own_code
 from hovis.bytecode.instructions import localsplus
-from hovis.bytecode.normalize import UNREADABLE
+from hovis.bytecode.normalize import INDEXED, UNREADABLE
 from hovis.bytecode.resumption.points import ResumePoint
 from hovis.bytecode.stack_layout import HANDLED, LASTI, NULL
+from hovis.bytecode.versions.opcode_rows import SUBSCRIPT
 
 # Not where it is needed: a process that is forked while another thread imports the module could never import it.
 if TYPE_CHECKING or UNREADABLE is None:
@@ -27,10 +28,8 @@ if TYPE_CHECKING or UNREADABLE is None:
 _VALUES: Final = ".values"
 #: A call pushes NULL before the callable (3.11, 3.12), or after it.
 _NULL_FIRST: Final = "KW_NAMES" in opcode.opmap
-#: The instruction of a subscript (see backend/assembler/encode).
-_SUBSCRIPT: Final = ("BINARY_SUBSCR",) if "BINARY_SUBSCR" in opcode.opmap else ("BINARY_OP", 26)
-#: FOR_ITER takes an iterator and NULL, or a list or tuple and an index.
-_INDEXED: Final = "GET_YIELD_FROM_ITER" not in opcode.opmap
+#: The instruction of a subscript.
+_SUBSCRIPT: Final = ("BINARY_SUBSCR",) if "BINARY_SUBSCR" in opcode.opmap else ("BINARY_OP", SUBSCRIPT)
 #: co_flags: ``*args`` and ``**kwargs``.
 _VARIADIC: Final = 0x04 | 0x08
 #: Number of values on the stack that a prologue needs in addition to those of the code.
@@ -212,9 +211,9 @@ class _Prologue:
     def _end_loop(self, forward: int) -> None:
         """Append instructions that drop END, and execute the FOR_ITER with an iterator that has ended."""
         self.do("POP_TOP")
-        self.do("POP_TOP" if not _INDEXED else "POP_ITER")
+        self.do("POP_TOP" if not INDEXED else "POP_ITER")
         self.constant(_ENDED)
-        if _INDEXED:
+        if INDEXED:
             self.do("PUSH_NULL")
         self.do("JUMP_FORWARD", forward)
 

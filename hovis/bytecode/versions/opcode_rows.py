@@ -99,14 +99,13 @@ def compare(shift: int) -> Recipe:
 #: Include/opcode.h, NB_*; the in-place ones follow in the same order.
 OPERATORS = ("+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^")
 
-
-#: NB_SUBSCR, since 3.14.
-_SUBSCRIPT = 2 * len(OPERATORS)
+#: NB_SUBSCR: BINARY_OP for a subscript, since 3.14.
+SUBSCRIPT = 2 * len(OPERATORS)
 
 
 def binary(arg: int) -> Row:
     """BINARY_OP: an operator, or its in-place form, or a subscript."""
-    if arg == _SUBSCRIPT:
+    if arg == SUBSCRIPT:
         return row("GetItem")
     inplace, index = divmod(arg, len(OPERATORS))
     return one("Inplace" if inplace else "Binary", always(OPERATORS[index]))
@@ -278,7 +277,7 @@ COMMON: dict[str, Row | Callable[[int], Row]] = {
     "SETUP_ANNOTATIONS": intrinsic("setup_annotations", 0, 0),
 }
 
-#: The rows that 3.13 still had, and 3.14.
+#: The rows that 3.13 was the last to have.
 UNTIL_313: dict[str, Row | Callable[[int], Row]] = {
     "LOAD_ASSERTION_ERROR": one("Const", always(AssertionError)),
     "BINARY_SUBSCR": row("GetItem"),
@@ -287,6 +286,8 @@ UNTIL_313: dict[str, Row | Callable[[int], Row]] = {
     "BEFORE_ASYNC_WITH": intrinsic("before_async_with", 1, 2),
     "CALL_FUNCTION_EX": one("CallEx", flag),
 }
+
+#: The rows that 3.14 was the last to have.
 UNTIL_314: dict[str, Row | Callable[[int], Row]] = {
     "GET_ITER": row("GetIter"),
     "GET_YIELD_FROM_ITER": row("GetYieldFromIter"),

@@ -137,7 +137,7 @@ _LOOKUPS: Final = {"__enter__": ops.context_enter, "__exit__": ops.context_exit}
 
 
 def with_enter(m: Machine) -> int | None:
-    """BEFORE_WITH: enter a context manager (stack: cm → exit, result of enter)."""
+    """BEFORE_WITH, or LOAD_SPECIAL and CALL (3.14): enter a context manager (stack: cm → exit, result of enter)."""
     manager = m.resolve(m.pop())
     cls = m.class_of(manager)
     if cls is not None:

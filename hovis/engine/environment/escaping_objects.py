@@ -4,10 +4,12 @@ If the traced code stores attributes of a known object by name, the object's oth
 the object does not escape; if it escapes, unknown code may store any of them.
 """
 
+import builtins
 import gc
 import operator
 import types
 import weakref
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from typing import Any, Final
 
@@ -22,8 +24,14 @@ from hovis.lattice import Const, inline_attributes
 #: Operations that read or store one attribute by its name, and those that only use the identity or class of their operand.  By id.
 _BY_NAME: Final = frozenset(map(id, (getattr, setattr, delattr, object.__setattr__, object.__delattr__, lacks)))
 _ASKING: Final = frozenset(map(id, (type, isinstance, operator.is_, operator.is_not, id, drop, keep, keeps, is_method_of)))
-#: Classes of objects that hold nothing.
-_LEAVES: Final = frozenset({int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), range, types.CodeType, types.ModuleType})
+#: Classes of objects that hold nothing, or only the class that they are found in; and the caches of abstract classes, whose classes are only compared.
+_LEAVES: Final = frozenset({
+    int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), range, types.CodeType, types.ModuleType,
+    types.GetSetDescriptorType, types.MemberDescriptorType, types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType,
+    type(Iterable.__dict__["_abc_impl"]),
+})  # fmt: skip
+#: The namespace in which every function looks up what its module does not define.
+_BUILTINS: Final = vars(builtins)
 #: Names by which a function can reach objects that its code does not name.
 _ANYTHING: Final = frozenset({"__globals__", "_getframe", "currentframe", "eval", "exec", "gc", "globals"})
 #: How an object is reached: it is passed itself, another object (or its class) holds it, or the code of a function names it.  A function that another
@@ -57,16 +65,18 @@ class _Search:
         #: objects to follow, with how they are reached and the namespace; those that functions name are followed after all others
         self.todo: list[tuple[Any, int, Any]] = []
         self.named: list[tuple[Any, int, Any]] = []
-        #: the objects that have been reached, by id, and how; an object is followed again if it may lead further when reached in another way
+        #: the objects that have been reached, by id; and their ids, by how they are reached and the namespace: an object is followed again if it may
+        #: lead further when it is reached in another way
         self.reached: dict[int, object] = {}
-        self.ways: set[tuple[int, int, int]] = set()
+        self.ways: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
         #: the classes of which instances have been reached, and how
         self.classes: set[tuple[type, int, int]] = set()
 
     def add(self, objects: Iterable[object], how: int, namespace: Any = None) -> None:
         """Add objects that are reached in this way; namespace: the globals of the function that names them, if one does."""
         todo = self.named if how is _NAMED else self.todo
-        todo += [(one, how, namespace) for one in objects if type(one) not in _LEAVES]
+        known = self.ways[how, id(namespace)]
+        todo += [(one, how, namespace) for one in objects if type(one) not in _LEAVES and id(one) not in known]
 
     def run(self) -> bool:
         """Follow all objects; False if nothing can be said about where they lead."""
@@ -74,12 +84,12 @@ class _Search:
             one, how, namespace = (self.todo or self.named).pop()
             cls = type(one)
             is_class = issubclass(cls, type)
-            way = id(one), how if is_class else max(how, _HELD), id(namespace)
-            if way in self.ways or (how is _NAMED and not is_class and (id(one), _HELD, id(None)) in self.ways):
+            known = self.ways[how if is_class else max(how, _HELD), id(namespace)]
+            if id(one) in known or (how is _NAMED and not is_class and id(one) in self.ways[_HELD, id(None)]):
                 continue
-            if (cls is dict and "__builtins__" in one) or (is_class and not is_python_class(one)):
+            known.add(id(one))
+            if (cls is dict and ("__builtins__" in one or one is _BUILTINS)) or (is_class and not is_python_class(one)):
                 continue
-            self.ways.add(way)
             self.reached[id(one)] = one
             if id(one) in self.wanted:
                 self.found.add(id(one))

@@ -58,8 +58,9 @@ _BY_NAME: Final = frozenset({"setattr", "delattr", "globals", "vars", "exec", "e
 _ATTRIBUTES: Final = frozenset({"__setattr__", "__delattr__", "__dict__", "__globals__", "modules"})
 _SCOPES: Final = frozenset({"globals", "exec", "eval"})
 _CHANGES: Final = frozenset({"exec", "eval", "update", "setdefault", "pop", "__setitem__"})
-#: Instructions that store or delete, by where.
+#: Instructions that load one variable, whose number is their argument.
 _LOADS: Final = ("LOAD_FAST", "LOAD_FAST_BORROW")
+#: Instructions that store or delete, by where.
 _STORES: Final = {f"{how}_{where}": where for how in ("STORE", "DELETE") for where in ("GLOBAL", "ATTR", "DEREF", "SUBSCR")}
 
 

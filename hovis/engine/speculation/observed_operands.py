@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from hovis.bytecode.decode import Raw, decode
 from hovis.bytecode.instructions import localsplus
+from hovis.bytecode.normalize import INDEXED
 
 #: The number of operands of each instruction whose operands are observed.
 _OPERANDS: Final[dict[str, int]] = {
@@ -22,8 +23,6 @@ _OPERANDS: Final[dict[str, int]] = {
 _PRECALL: Final = "PRECALL" in dis.opmap
 #: Is the NULL that is pushed where the callee is no method above it, or below?
 _NULL_ABOVE: Final = "CALL_KW" in dis.opmap
-#: Is there an index or NULL above the iterator of a FOR_ITER (3.15)?
-_INDEXED: Final = "GET_YIELD_FROM_ITER" not in dis.opmap
 _ENDS: Final = frozenset({"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"})
 
 
@@ -53,7 +52,7 @@ def observed(code: CodeType) -> tuple[dict[int, Operands], list[int]]:
             below = top - raw.arg
             found[raw.offset] = Operands(top, raw.arg, *((below - 1, below) if _NULL_ABOVE else (below, below - 1)))
         elif raw.name in _OPERANDS:
-            top -= _INDEXED and raw.name == "FOR_ITER"
+            top -= INDEXED and raw.name == "FOR_ITER"
             found[raw.offset] = Operands(top, _OPERANDS[raw.name], stored=code.co_names[raw.arg] if raw.name == "STORE_ATTR" else None)
         elif raw.name == "RAISE_VARARGS":
             found[raw.offset] = Operands(top, raw.arg)

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from hovis.bytecode.instructions import Code, Handler
-from hovis.engine.state.heap import VObj, reachable
+from hovis.engine.state.heap import VObj, reach
 from hovis.engine.state.values import ENDS, ENDS_READ, ENDS_TAKEN, NONE, Dyn, Ref, V
 from hovis.ir.analysis.live_ranges import may_end_visibly
 from hovis.ir.model import Op
-from hovis.ir.operations import PACKAGE
 from hovis.lattice.membership import contains
 
 #: What a handler of instructions returns when frames were pushed or popped, and when the chain has ended.
@@ -158,44 +157,37 @@ class State:
         last, ended = len(self.frames) - 1, list[V]()
         least = ENDS_READ if self.world == 2 else ENDS_TAKEN  # where the environment has changed, the cost hardly matters
         clean: set[int] = set()
-        reached: dict[int, set[int]] = {}
-        #: the objects that frames below hold
-        outer: set[int] = set()
-        for depth, frame in enumerate(self.frames):
+        reached, inner = set[int](), list[Frame]()
+        for depth in range(last, -1, -1):
+            frame = self.frames[depth]
             if depth == last or self.frames[depth + 1].mode == "closed":
                 live = frame.code.live[frame.pc]
             else:
                 live = live_after(frame.code, frame.pc)
             held = frame.locals
             for k, value in enumerate(held):
-                if value is not None and not live >> k & 1 and not (weakly and type(value) is Ref):
-                    if type(value) is Ref:
-                        if value.aid in outer and self.heap[value.aid].kind == "model" and frame.code.filename.startswith(PACKAGE):
-                            held[k] = None  # C code borrows it from its callers
-                            continue
-                        if self._may_be_filled(depth, value.aid, reached):
-                            continue
-                    ends = self.ends_visibly(value, clean)
-                    if ends < (ENDS if type(value) is Ref and self.world < 2 else least):
-                        held[k] = None
-                        if ends:
-                            ended.append(value)
-            if depth < last:
-                outer.update([value.aid for value in (*held, *frame.stack) if type(value) is Ref])
+                if value is None or live >> k & 1 or (weakly and type(value) is Ref):
+                    continue
+                if type(value) is Ref and not self.heap[value.aid].immutable and self._may_be_filled(frame, value.aid, inner, reached):
+                    continue
+                ends = self.ends_visibly(value, clean)
+                if ends < (ENDS if type(value) is Ref and self.world < 2 else least):
+                    held[k] = None
+                    if ends:
+                        ended.append(value)
+            inner.append(frame)
         return ended
 
-    def _may_be_filled(self, depth: int, aid: int, reached: dict[int, set[int]]) -> bool:
+    def _may_be_filled(self, frame: Frame, aid: int, inner: list[Frame], reached: set[int]) -> bool:
         """May the current instruction of a frame, or the call that it makes, store something into an object, which then ends with the variable that
-        holds it? reached: the objects that the calls of each frame reach, as far as they have been collected.
+        holds it?
+
+        reached: the objects that the frames of the call reach, except those of the frames in ``inner``, which is emptied.
         """
-        if any(type(x) is Ref and x.aid == aid for x in self.frames[depth].stack):
-            return True
-        if depth == len(self.frames) - 1 or self.heap[aid].immutable:
-            return False
-        if depth not in reached:
-            values = (value for frame in self.frames[depth + 1 :] for value in (*frame.locals, *frame.stack))
-            reached[depth] = reachable(self.heap, [value.aid for value in values if type(value) is Ref])
-        return aid in reached[depth]
+        while inner:
+            called = inner.pop()
+            reach(self.heap, [one.aid for one in (*called.locals, *called.stack) if type(one) is Ref], reached)
+        return aid in reached or any(type(one) is Ref and one.aid == aid for one in frame.stack)
 
     def ends_visibly(self, value: V | None, clean: set[int]) -> int:
         """Return how visible the end of value, and of all that it holds, is: 0, or the highest constant (see ENDS). clean: objects known to hold
@@ -209,7 +201,7 @@ class State:
             obj = self.heap[aid]
             if obj.watched or (obj.kind == "generator" and (obj.extra[1].guarded or obj.extra[0] == "running")):
                 return ENDS  # it is not known yet what a running generator will hold
-            for cell in () if aid in clean or obj.bulk else obj.cells:
+            for cell in () if aid in clean or obj.bulk else obj.holding:
                 if type(cell) is Dyn:
                     if cell.ends:
                         if cell.ends == ENDS:

@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from types import CodeType
 from typing import Any, Final
 
-from hovis.engine.state.class_templates import parts
+from hovis.engine.state.class_templates import ALL, parts
 from hovis.engine.state.values import Known, Ref, V
 from hovis.ir.model import Operand
 from hovis.lattice import AbstractValue, Type
@@ -85,7 +85,9 @@ class VObj:
     seen      it is real, and its identity is observed: its place in memory must not be reused before it ends in CPython
     """
 
-    __slots__ = ("_bulk", "_holding", "_shape", "adopted", "argument", "cells", "cls", "extra", "forgotten", "keys", "kind", "lent", "node", "released", "seen")
+    __slots__ = (
+        "_bulk", "_holding", "_refs", "_shape", "adopted", "argument", "cells", "cls", "extra", "forgotten", "keys", "kind", "lent", "node", "released", "seen",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -111,6 +113,7 @@ class VObj:
         self.released = self.seen = False
         self._bulk: bool | None = None
         self._holding: tuple[V, ...] | None = None
+        self._refs: tuple[int, ...] | None = None
         self._shape: Hashable = None
 
     @property
@@ -132,13 +135,20 @@ class VObj:
             self._holding = tuple([cell for cell in cells if type(cell) is not Known])
         return self._holding
 
+    @property
+    def refs(self) -> tuple[int, ...]:
+        """The numbers of the objects in the cells."""
+        if self._refs is None:
+            self._refs = () if self.bulk else tuple([cell.aid for cell in self.cells if type(cell) is Ref])
+        return self._refs
+
     def replace(self, **changes: Any) -> "VObj":
         """Return a copy with some fields changed."""
         made = VObj.__new__(VObj)
         made.kind, made.cls, made.cells, made.keys, made.extra = self.kind, self.cls, self.cells, self.keys, self.extra
         made.node, made.forgotten, made.argument, made.lent, made.adopted = self.node, self.forgotten, self.argument, self.lent, self.adopted
         made.seen = self.seen
-        made._bulk = made._holding = made._shape = None
+        made._bulk = made._holding = made._refs = made._shape = None
         made.released = False
         for name, value in changes.items():
             setattr(made, name, value)
@@ -324,12 +334,19 @@ def form_in(heap: dict[int, VObj], aid: int) -> Hashable:
 def reachable(heap: dict[int, VObj], aids: list[int]) -> set[int]:
     """Return all objects that can be reached from aids through cells, including aids."""
     found: set[int] = set()
-    todo = list(aids)
+    reach(heap, aids, found)
+    return found
+
+
+def reach(heap: dict[int, VObj], aids: list[int], found: set[int]) -> None:
+    """Add all objects that can be reached from aids through cells, including aids. found: the objects that were reached before."""
+    todo = [aid for aid in aids if aid not in found]
     while todo:
         aid = todo.pop()
         if aid not in found:
             found.add(aid)
             obj = heap[aid]
-            if not obj.bulk:
+            if ALL and not obj.bulk:
                 todo += parts(heap, obj)
-    return found
+            else:
+                todo += obj.refs

@@ -26,6 +26,11 @@ _MAXLEN: Final = message_of(lambda: collections.deque(maxlen=-1))
 _MUTATED: Final = "deque mutated during iteration"
 
 
+def _about(message: str, value: Any) -> str:
+    """Return the message about a value that is not found; 3.14 has the value in it."""
+    return message if message[:1] != "1" else f"{value!r} is not in deque"
+
+
 @DEQUES.stand(collections.deque, collections.deque, "items limit", eager=True, content="items", fill=collections.deque.extend)
 class Deque:
     def __init__(self, iterable: Any = (), maxlen: Any = None) -> None:
@@ -118,7 +123,7 @@ class Deque:
                 self.token = None
                 del self.items[index]
                 return
-        raise ValueError(_NOT_THERE if _NOT_THERE[:1] != "1" else f"{value!r} is not in deque")
+        raise ValueError(_about(_NOT_THERE, value))
 
     def index(self, value: Any, *bounds: Any) -> Any:
         if bounds:
@@ -128,7 +133,7 @@ class Deque:
             if same(item, value):
                 return at
             at += 1  # noqa: SIM113 (models call no other models)
-        raise ValueError(_NOT_FOUND if _NOT_FOUND[:1] != "1" else f"{value!r} is not in deque")
+        raise ValueError(_about(_NOT_FOUND, value))
 
     def insert(self, index: Any, item: Any, /) -> None:
         if not settled(index) or type(index) is not int:

@@ -29,9 +29,8 @@ if _LIBRARY is not None:
 
     @TEMPLATES.model(INTERPOLATION, makes=True, eager=True)
     def interpolation(value: Any, expression: Any = "", conversion: Any = None, format_spec: Any = "") -> Any:
-        if type(expression) is not str or type(format_spec) is not str or (conversion is not None and type(conversion) is not str):
-            return INTERPOLATION.__new__(INTERPOLATION, value, expression, conversion, format_spec)
-        if conversion not in _CONVERSIONS:
+        texts = type(expression) is str and type(format_spec) is str and (conversion is None or type(conversion) is str)
+        if not texts or conversion not in _CONVERSIONS:
             return INTERPOLATION.__new__(INTERPOLATION, value, expression, conversion, format_spec)
         return Interpolation(value, expression, conversion, format_spec)
 

@@ -4,7 +4,6 @@
 from hovis.backend.assembler.encode import (
     DELETE_FAST,
     END_FOR_POPS_ONE,
-    INDEXED,
     OP,
     OPPOSITE,
     POP_EXCEPT,
@@ -28,6 +27,7 @@ from hovis.backend.assembler.selection.instruction_selection import Linear
 from hovis.backend.assembler.selection.stack_code import AT, CELL, COVER, DO, DROP, GUARD, HANDLERS, KEEP, LOAD, MOVE, STORE, UNGUARD, Item
 from hovis.backend.assembler.traceback_marks import Marks
 from hovis.backend.tracebacks import Tracebacks
+from hovis.bytecode.normalize import INDEXED
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Invoke, Jump, Op, Operand, Param, Raise, Return, Value
 from hovis.ir.operations import poll
 from hovis.lattice import Const

@@ -1,9 +1,10 @@
 """Selection rules for exceptions, and for the yields of a generator."""
 
-from hovis.backend.assembler.encode import INDEXED, OP, POP_TOP, YIELD, YIELD_FROM, Label, Region
+from hovis.backend.assembler.encode import OP, POP_TOP, YIELD, YIELD_FROM, Label, Region
 from hovis.backend.assembler.selection.selection_rules import FIXED, Rule, constant_of, fixed
 from hovis.backend.assembler.selection.stack_code import StackCode, Writer
 from hovis.backend.tracebacks import Trim, Untrim, outline
+from hovis.bytecode.normalize import INDEXED
 from hovis.ir import operations as ops
 from hovis.ir.model import Op
 

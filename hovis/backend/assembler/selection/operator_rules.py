@@ -3,9 +3,10 @@
 import operator
 from typing import Final
 
-from hovis.backend.assembler.encode import COPY, INDEXED, OP, POP_TOP, STRICT_BOOL, SUBSCRIPT, SWAP, Label, argument_of
+from hovis.backend.assembler.encode import COPY, OP, POP_TOP, STRICT_BOOL, SUBSCRIPT, SWAP, Label, argument_of
 from hovis.backend.assembler.selection.selection_rules import FIXED, Rule, chosen, constant_of, fixed, is_bool, known_value, name_of
 from hovis.backend.assembler.selection.stack_code import StackCode, Writer
+from hovis.bytecode.normalize import INDEXED
 from hovis.ir import operations as ops
 from hovis.ir.model import Op
 from hovis.lattice import Const, inline_attributes

@@ -5,9 +5,10 @@ import sys
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Final
 
-from hovis.backend.assembler.encode import COPY, INDEXED, KEYWORDS_OR_NULL, OP, POP_TOP, SUBSCRIPT, SWAP, Label
+from hovis.backend.assembler.encode import COPY, KEYWORDS_OR_NULL, OP, POP_TOP, SUBSCRIPT, SWAP, Label
 from hovis.backend.assembler.selection.selection_rules import FIXED, Rule, chosen, constant_of, is_constant, known_value, name_of
 from hovis.backend.assembler.selection.stack_code import StackCode, Writer
+from hovis.bytecode.normalize import INDEXED
 from hovis.ir import operations as ops
 from hovis.ir.model import Caught, Op, Operand
 from hovis.lattice import Array, Const, Partial, Type, Union
