@@ -170,12 +170,13 @@ def polls(m: "Machine", state: State, at: int) -> bool:
     """Has the top frame jumped back from ``at``, and would anything handle or notice an exception there?
 
     Models of C code poll for signals as well: CPython notices them where the call ends, but the loop of the model may be long, and an
-    exception that a signal handler raises in it is caught at the call.  Interpreters of hovis's own do not poll between the ops that they execute.
+    exception that a signal handler raises in it is caught at the call.  Interpreters of hovis's own do not poll between the ops that they
+    execute, nor does the model that releases values one by one: the frames below may be about to enter a handler.
     """
     frames = state.frames
     code = frames[-1].code
     instruction = code.instructions[at]
-    if not instruction.polls or m.interprets(code):
+    if not instruction.polls or m.interprets(code) or code.filename == lifetimes.RELEASING:
         return False
     if m.is_model(code):
         return any(map(_catches_signals, frames)) or (m.watching and lifetimes.any_must_close(m))

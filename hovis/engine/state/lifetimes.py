@@ -26,6 +26,9 @@ from hovis.lattice import Type
 if TYPE_CHECKING:
     from hovis.engine.machine.machine import Machine
 
+#: The file of the models that release values one after another.
+RELEASING: Final = generator_protocol.end_each.__code__.co_filename
+
 GENERATOR: Final = type(_ for _ in ())
 
 #: Iterators that have no ``close``.

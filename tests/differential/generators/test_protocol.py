@@ -1419,6 +1419,22 @@ def generator_held_for_one_item(n):
 
 
 @case(3)
+def two_generators_closed_on_the_way_to_a_handler(n):
+    def named(name):
+        try:
+            yield name
+        finally:
+            print('closed', name)
+    for k in range(n):
+        try:
+            for a in named('a'):
+                for b in named('b'):
+                    {}[k, a, b]
+        except LookupError as e:
+            print(e.args)
+
+
+@case(3)
 def yield_none_and_falsy(n):
     def f(): yield; yield 0; yield ''; yield []
     return list(f()), next(f(), 5)
