@@ -487,7 +487,7 @@ class Jitted(Wrapper):
             try:
                 return tracing.trace_call(self._function, tuple(given), extra, chosen)
             finally:
-                chosen.examples = chosen.feedback = None  # the Trace keeps its options
+                chosen.forget_calls()
         except SpecError:
             return self._left_alone()
 

@@ -133,6 +133,10 @@ class Options:
         made.__dict__.update(changed)
         return made
 
+    def forget_calls(self) -> None:
+        """Drop what is only for one trace: the arguments of a call, and what was seen in calls. The Trace keeps its options."""
+        self.examples = self.feedback = None
+
     def __enter__(self) -> "Options":
         self._token = _current.set(self)
         return self
@@ -310,7 +314,11 @@ def _trace(fn: Any, specs: tuple[Any, ...], named: dict[str, Any], chosen: Optio
 
     def looking() -> Trace:
         """Return the Trace that tests items one by one; it also handles items of other classes."""
-        return _trace(fn, specs, named, chosen.but(strict=False), closed, False)
+        plain = chosen.but(strict=False)
+        try:
+            return _trace(fn, specs, named, plain, closed, False)
+        finally:
+            plain.forget_calls()
 
     if itemized and not chosen.frozen and not chosen.strict:
         return looking()

@@ -132,7 +132,7 @@ class _Check:
         match terminator:
             case Branch():
                 self._use(terminator.cond, block, end, terminator)
-                self._condition(terminator)
+                self._condition(terminator, block)
             case Return() | Raise():
                 self._use(terminator.value, block, end, terminator)
             case Invoke():
@@ -172,9 +172,9 @@ class _Check:
         for dim in dims:
             self._use(dim, block, at, about)
 
-    def _condition(self, branch: Branch) -> None:
+    def _condition(self, branch: Branch, block: Block) -> None:
         found = self._type(branch.cond)
-        if not leq(found, Type(bool)):
+        if not leq(found, Type(bool)) and not (_overlap(found, Type(bool)) and self._is_tested(branch.cond, block, True)):
             self.complain(branch, f"the condition is a {found!r}; it has to be a Bool")
 
     def _edge(self, edge: Edge, block: Block, at: int) -> None:
@@ -193,16 +193,19 @@ class _Check:
             if not own:
                 self._use(arg, block, at, terminator)
             found, expected = self._type(arg), params[k].type if not number else ANY
-            if not _fits(found, expected) and not (_overlap(found, expected) and self._is_tested(arg, block)):
+            if not _fits(found, expected) and not (_overlap(found, expected) and self._is_tested(arg, block)) and not _decides_on_constants(terminator):
                 self.complain(terminator, f"argument {k + 1} is {found!r}; the parameter is {expected!r}")
 
-    def _is_tested(self, value: Operand, block: Block) -> bool:
-        """Is there a test of value that every path to the end of block passes, so that more may be known of it than its type?"""
+    def _is_tested(self, value: Operand, block: Block, before: bool = False) -> bool:
+        """Is there a test of value that every path to the end of block passes, so that more may be known of it than its type?
+
+        before: apart from the test at the end of block.
+        """
         home = self.home[value][0] if isinstance(value, VALUES) and value in self.home else None
         todo, seen = [block], {block}
         while todo:
             at = todo.pop()
-            if isinstance(at.terminator, Branch) and _depends(at.terminator.cond, value):
+            if isinstance(at.terminator, Branch) and _depends(at.terminator.cond, value) and not (before and at is block):
                 continue
             sources = [source for source, _ in self.incoming[at]]
             if not sources or at is home:
@@ -280,6 +283,14 @@ def _depends(operand: Operand, value: Operand) -> bool:
         if isinstance(at, Op):
             todo += at.operands()
     return False
+
+
+def _decides_on_constants(terminator: object) -> bool:
+    """Is this a branch on a constant, or on an op whose arguments have become constants, so that one of its edges will be removed?"""
+    if not isinstance(terminator, Branch):
+        return False
+    cond = terminator.cond
+    return isinstance(cond, Const) or (isinstance(cond, Op) and all(isinstance(arg, Const) for arg in cond.args))
 
 
 def _overlap(a: AbstractValue, b: AbstractValue) -> bool:

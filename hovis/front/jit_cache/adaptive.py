@@ -215,7 +215,7 @@ class Adaptive(Wrapper):
             try:
                 made = self._traced_again(chosen)
             finally:
-                chosen.examples = chosen.feedback = None  # the Trace keeps its options
+                chosen.forget_calls()
                 self._feedback, self._unobserved = None, OBSERVED
             self._time -= (deadline.clock() - start) / max(deadline.limit(1), 1e-9)
             self._round = self._begun({"again": made, "other": self._other})

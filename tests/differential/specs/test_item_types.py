@@ -1,10 +1,12 @@
 """Random programs on containers of which hints tell the classes of the items, whatever items they are really given, and whoever changes them meanwhile."""
 
 import copy
+import gc
 import linecache
 import math
 import os
 import random
+import weakref
 
 import pytest
 
@@ -130,3 +132,19 @@ def test_random_programs(seed, monkeypatch):
             monkeypatch.setitem(scope, "LIMIT", 3 + (k > 5))
             assert outcome(jitted, pair) == outcome(f, pair), text
             monkeypatch.setitem(scope, "LIMIT", 3)
+
+
+def test_arguments_that_a_hint_was_checked_against_are_not_kept():
+    def f(p: dict[str, int | float]):
+        p["b"] = 1
+        return p
+
+    traced = hovis.jit(f, annotations=True)
+    alive = weakref.WeakSet()
+    for item in (Point(2), 1, Point(3)):
+        if isinstance(item, Point):
+            alive.add(item)
+        assert traced({"a": item}) == {"a": item, "b": 1}
+    item = None
+    gc.collect()
+    assert not alive

@@ -169,6 +169,31 @@ def test_a_test_on_the_way_may_narrow():
     complaint(b.function, "the parameter is Str", "br")
 
 
+def test_a_condition_that_a_test_has_narrowed():
+    b = Builder("f", join(BOOL, Type(type(None))))
+    x = b.params[0]
+    some, end = b.block(), b.block()
+    b.branch(b.op(o.is_not, x, None, type=BOOL), (some,), (end,))
+    b.at(some)
+    b.branch(x, (end,), (end,))
+    b.at(end)
+    b.ret(1)
+    verify(b.function)
+    next(b.function.ops()).args = (Const(1), Const(None))
+    complaint(b.function, "the condition is a", "br")
+
+
+def test_an_edge_that_is_never_taken():
+    b = Builder("f", INT)
+    end = b.block(INT)
+    b.branch(b.op(o.is_not, None, None, type=BOOL), (end, None), (end, 1))
+    b.at(end)
+    b.ret(1)
+    verify(b.function)
+    next(b.function.ops()).args = (b.params[0], Const(None))
+    complaint(b.function, "the parameter is Int", "br")
+
+
 def test_a_known_array_fits_an_array():
     array = np.zeros((2, 3))
     b = Builder("f")
