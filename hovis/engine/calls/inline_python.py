@@ -100,7 +100,7 @@ def _enter(m: Machine, callee: V, known: Callee, bound: list[V | None], args: li
     ctx = m.tables.contexts[caller.ctx, caller.pc, code]
     home = m.homes[m.state.frames[0].ctx]
     m.homes.setdefault(ctx, home)
-    frame = Frame(code, ctx, bound, known.namespace, mode, known.fn or callee)
+    frame = Frame(code, ctx, bound, known.namespace, mode, known.fn or m.obj(callee, "function"))
     frame.extra = now
     frame.given = given(m, bound)
     m.state.frames.append(frame)

@@ -83,8 +83,8 @@ def _as_named(m: Machine, frame: Frame) -> Code:
     fn = frame.fn
     if m.is_model(frame.code):
         return frame.code
-    if isinstance(fn, Ref) and (made := m.obj(fn, "function")) is not None:
-        return _renamed(m, frame.code, *made.extra[2:])
+    if type(fn) is VObj:
+        return _renamed(m, frame.code, *fn.extra[2:])
     if type(fn) is not types.FunctionType:
         return frame.code
     m.environment.guard("names", fn, None, (fn.__name__, fn.__qualname__))

@@ -55,6 +55,9 @@ def build(m: Machine, aid: int) -> Operand:
         m.block.ops.append(made)
     if not m.interprets(code):
         rename(m, made, code)
+    for at, inner in heap.items():
+        if inner.kind == "generator":
+            del m.state.heap[at]  # only this generator holds it, and closes it
     return made
 
 

@@ -38,7 +38,7 @@ class Locations:
             found = caller
             for at in origins.at(code.instructions[frame.pc].offset):
                 found = at._replace(caller=found)
-        elif code.filename.startswith(self.package):
+        elif code.filename.startswith(self.package) or (code.is_generator and _is_incomplete(frame)):
             found = caller
         else:
             line, end_line, col, end_col = code.instructions[frame.pc].position
@@ -46,3 +46,10 @@ class Locations:
             found = tuple.__new__(Location, (code.filename, line, end_line, col, end_col, code.qualname, code.first_line, caller))
         self.found[key] = found
         return found
+
+
+def _is_incomplete(frame: Frame) -> bool:
+    """Has the frame of a generator not become a generator yet? Neither tracebacks nor stacks show it then (_PyFrame_IsIncomplete); since 3.15, a
+    generator expression makes its iterator in such a frame.
+    """
+    return any(later.op == "MakeGenerator" for later in frame.code.instructions[frame.pc + 1 :])

@@ -21,6 +21,7 @@ class Frame:
 
     ctx       the call string, interned: the calls that led here
     mode      what is done with the result: "value" pushes it, "discard" drops it; for the others see call_results.AFTER
+    fn        the function that is called: a function, the virtual one as it was then, or None
     owner     the number of the generator object whose body this frame executes, or None
     scope     the dict of locals(), if the frame has one of its own
     asked     the object whose attribute (asked_name) the call reads, or None: an AttributeError that leaves the frame gets both

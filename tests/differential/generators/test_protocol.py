@@ -1435,6 +1435,24 @@ def two_generators_closed_on_the_way_to_a_handler(n):
 
 
 @case(3)
+def given_away_while_it_delegates(n):
+    def inner():
+        try:
+            yield n
+            yield n
+        finally:
+            print('closed')
+    def outer(): yield from inner()
+    g = outer()
+    next(g)
+    try:
+        n + g
+    except TypeError as e:
+        print(e)
+    print('after', next(g))
+
+
+@case(3)
 def yield_none_and_falsy(n):
     def f(): yield; yield 0; yield ''; yield []
     return list(f()), next(f(), 5)

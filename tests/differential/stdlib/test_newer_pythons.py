@@ -146,6 +146,23 @@ def test_all_known(version, name):
         assert not difference(expected, got), difference(expected, got)
 
 
+class NoIterator:
+    def __iter__(self):
+        raise ValueError("no")
+
+
+def over(items):
+    return [sum(1 for item in items), {"a": 1}["b"]]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("items", [3, NoIterator(), [1]])
+def test_frames_of_generator_expressions_in_tracebacks(way, items):
+    expected, got = observe(over, (items,)), observe(WAYS[way](over, (items,)), (items,))
+    assert not difference(expected, got), difference(expected, got)
+    assert [frame for frame in got.frames if frame[0] == __file__] == [frame for frame in expected.frames if frame[0] == __file__]
+
+
 def test_a_template_dissolves():
     make, _ = defined((3, 14), "matched")
     traced = hovis.trace(make(), *[hovis.Any] * make().__code__.co_argcount)

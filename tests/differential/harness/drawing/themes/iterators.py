@@ -166,8 +166,10 @@ g_ = outer_()
 kept.append(next(g_))
 try:
     kept.append($[next(g_) | g_.send(None) | g_.send(1) | g_.throw(KeyError('k')) | g_.close()])
-except (KeyError, StopIteration, AttributeError) as e_:
+except (KeyError, StopIteration) as e_:
     print(repr(e_), getattr(e_, 'value', None))
+except AttributeError as e_:
+    print(e_.name)
 
 s_ = Steps($n)
 kept.append([list(s_), list(s_), s_.n])
