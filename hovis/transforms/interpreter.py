@@ -38,7 +38,7 @@ class Interpreter:
         """Execute an op that does not call a residual function, and return its result."""
         if op.callee is current_exception:
             return sys.exception()
-        return callee(*args, **kwargs)
+        return callee(*args, **kwargs) if kwargs else callee(*args)  # C code may refuse empty keyword arguments
 
     def enter(self, op: Op, function: Function, args: list[Any]) -> list[Any]:
         """Return the arguments for a call of a residual function."""

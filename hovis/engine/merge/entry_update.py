@@ -1,11 +1,13 @@
 """The join of an entry's state with a state that arrives there, slot by slot."""
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from hovis.engine.entries.entry import Entry
 from hovis.engine.entries.keys import NOTHING, place_of
 from hovis.engine.merge.join_states import Matching, agree, told_apart
 from hovis.engine.state import class_templates, lifetimes
+from hovis.engine.state.frames_and_heap import State
 from hovis.engine.state.heap import VObj, holds
 from hovis.engine.state.specialization_tables import Restart
 from hovis.engine.state.values import ENDS, STRONG, Dyn, Known, Ref, V, either
@@ -147,15 +149,19 @@ class EntryUpdate:
             if not isinstance(a, Dyn):
                 entry.joined.add(path)
                 if strength is None and merger.tables.used.get(entry.site, NOTHING).get(path, 0) > merger.tables.unkeyed.get(path, 0):
-                    if merger.keys.key_part(matching.a, a) == merger.keys.key_part(matching.b, b):
+                    if self._key_part(matching.a, a) == self._key_part(matching.b, b):
                         self._tell_apart(path, a, b)
-                        # the key is the same for both (one is real, the other not), so the slot cannot stay known: force it to be unknown
+                        # the key is the same for both (one is real or unbound, the other not), so the slot cannot stay known: force it to be unknown
                         merger.tables.forced.setdefault(entry.site, {})[path] = STRONG
                         raise Restart("force", entry.site)
                     raise Restart("split", entry.site)
         else:
             entry.joined.discard(path)
         return Dyn(merger.param(entry, path, kind, entry.state), kind, dims, lost, unbound, ends, end, few)
+
+    def _key_part(self, state: State, value: V) -> Hashable:
+        """Return the part of a key for a value; None for that of a variable that was dropped or is unbound, which no key has."""
+        return None if isinstance(value, Known) and value.value is UNBOUND else self.merger.keys.key_part(state, value)
 
     def _tell_apart(self, path: int, a: V, b: V) -> None:
         """Put a difference inside two objects of the same shape into the key, as one of them has to stay known; raises Restart if there is a

@@ -69,7 +69,7 @@ def ended_generator(name: str, qualname: str, code: types.CodeType | None = None
         code = going_on.__code__.replace(co_name=name, co_qualname=qualname)
     function = types.FunctionType(code, {}, name, None, tuple(types.CellType() for _ in code.co_freevars))
     named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-    made: Any = function(*(None,) * code.co_argcount, **dict.fromkeys(named))
+    made: Any = function(*((),) * code.co_argcount, **dict.fromkeys(named))  # since 3.15, a generator expression makes an iterator of its argument first
     made.__qualname__ = qualname
     made.close()
     return made  # type: ignore[no-any-return]

@@ -357,3 +357,45 @@ def test_messages_of_what_is_no_container():
     for made in (NoIterator(), NoKeys(), 3, [1]):
         for way in (hovis.jit, lambda fn: hovis.specialize(fn, hovis.Any), lambda fn: hovis.specialize(fn, type(made))):  # noqa: B023
             assert way(told_of_containers)(made) == told_of_containers(made)
+
+
+def begun_and_finished(items):
+    first = (x for x in items)
+    next(first, None)
+    return list(first), first, list(first)
+
+
+def test_a_finished_generator_that_is_given_away():
+    for way in (hovis.jit, lambda fn: hovis.specialize(fn, hovis.Any)):
+        whole, made, rest = way(begun_and_finished)([1, 2, 3])
+        assert (whole, list(made), rest) == ([2, 3], [], [])
+        assert made.__qualname__ == begun_and_finished([])[1].__qualname__
+
+
+def may_fail(x):
+    print("may fail", x)
+    raise (ValueError, KeyError, TypeError, OSError)[len(str(x)) % 4](x)
+
+
+def goes_on_in_the_handler(p):
+    kept = []
+
+    def tried(x):
+        for _ in range(2):
+            try:
+                may_fail(x)
+            finally:
+                continue
+        return "end"
+
+    try:
+        kept.append(tried(1))
+    except Exception as e:
+        print(type(e).__name__)
+    return p, kept
+
+
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")
+def test_a_loop_in_the_handler_of_its_own_calls(capsys):
+    expected = goes_on_in_the_handler(3), capsys.readouterr().out
+    assert (hovis.trace(goes_on_in_the_handler, hovis.Any).text().load()(3), capsys.readouterr().out) == expected

@@ -49,6 +49,16 @@ def f(x, y):
     except TypeError as e: told = told, str(e)
     return made.strings, made.values, [repr(i) for i in made.interpolations], told
 """, [(1, "r"), ("a", "q"), (2, 3)]),
+        "raises in a generator": ("""
+def rendered(t):
+    return ''.join(part if isinstance(part, str) else format(part.value, part.format_spec) for part in t)
+def f(p):
+    kept = []
+    p += p
+    try: kept.append(rendered(t'{[]:{2}}|'))
+    except (ValueError, TypeError) as e0: print(type(e0).__name__, e0.args)
+    return p, p, p, kept
+""", [(1,), ("a",)]),
         "in a loop": ("def f(xs):\n t = t''\n for x in xs: t = t + t'{x},'\n return t.strings, t.values", [([],), ([1, 2, "a"],)]),
         "except without parentheses": ("def f(x):\n try: return 1 // x\n except ZeroDivisionError, TypeError: return 'no'", [(0,), (1,), ("a",)]),
         "annotations": ("""
@@ -169,6 +179,11 @@ def test_a_template_dissolves():
     named = {getattr(op.callee, "__name__", "") for op in traced.ops}
     assert not named & {"Template", "Interpolation", "make_template"}
     assert not [op for op in traced.ops if op.effect & Effect.OPAQUE and getattr(op.callee, "__name__", "") not in ("format", "type", "str")]
+
+
+def test_restarts_end():
+    make, _ = defined((3, 14), "raises in a generator")
+    assert not hovis.trace(make(), hovis.Any).fallback
 
 
 @pytest.mark.skipif(sys.version_info < (3, 15), reason="lazy imports came with 3.15")

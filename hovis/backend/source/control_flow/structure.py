@@ -110,6 +110,8 @@ class Structurer:
         """Find the blocks of the try statement whose handler begins with landing, and those of the handler; raise Cut or Apart if that is
         impossible.
         """
+        if any(self.dom.dominates(landing, source) for source in sources):
+            raise Apart(landing)  # the handler goes on with one of the calls whose exceptions it catches
         first = self._parent(landing)
         header, loops = self._polled(landing, first, {source for source in sources if is_poll(source)})
         body = self._between(header, set(sources)) | loops
