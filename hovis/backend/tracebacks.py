@@ -10,12 +10,16 @@ import functools
 import sys
 from collections.abc import Callable, Generator
 from types import CodeType, FrameType, FunctionType, TracebackType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from hovis.backend.line_table import one_position
+from hovis.bytecode.decode import location_of
 from hovis.bytecode.resumption.continuation import MODELS
+from hovis.bytecode.versions import UNREADABLE
 from hovis.ir.model import Location
 from hovis.ir.operations import PACKAGE, PACKAGES
+
+if TYPE_CHECKING or UNREADABLE is None:  # see hovis.bytecode.decode
+    from bytecode import ConcreteBytecode, ConcreteInstr
 
 #: File names of the code that helpers in hovis.ir.operations compile temporarily, and of continued models.
 _SCRATCH: Final = frozenset({"<hovis>", MODELS})
@@ -40,15 +44,12 @@ def outline(location: Location | None) -> tuple[Location, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def _stub_code(file: str, function: str, first_line: int, position: tuple[int | None, int | None, int | None, int | None]) -> CodeType:
-    template = _stub.__code__
-    return template.replace(
-        co_filename=file,
-        co_name=function.rpartition(".")[2],
-        co_qualname=function,
-        co_firstlineno=first_line,
-        co_linetable=one_position(len(template.co_code) // 2, first_line, position),
-        co_consts=(None, _PUT_BACK),
-    )
+    code = ConcreteBytecode.from_code(_stub.__code__, extended_arg=True)
+    place = location_of(position)
+    code[:] = [ConcreteInstr(one.name, one.arg, location=place) for one in code]
+    code.filename, code.name, code.qualname, code.first_lineno = file, function.rpartition(".")[2], function, first_line
+    code.consts = [None, _PUT_BACK]
+    return code.to_code(_stub.__code__.co_stacksize, compute_exception_stack_depths=False)
 
 
 def _scope(file: str, frame: FrameType) -> dict[str, object]:

@@ -1,21 +1,27 @@
 """Decoding of code objects as CPython's compiler made them: instructions, jump targets, the exception table.
 
-Reads ``co_code``, where specialised and instrumented opcodes are already undone (``Objects/codeobject.c``), and the table
-that ``Objects/exception_handling_notes.txt`` describes.  The meaning of the opcodes is defined in ``opcode_rows`` and ``instructions``.
+The package ``bytecode`` reads them, with specialised and instrumented opcodes undone (CPython: ``Objects/codeobject.c``).  The meaning of the opcodes is
+defined in ``opcode_rows`` and ``instructions``.
 """
 
 import dis
-from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from hovis.bytecode.instructions import Position
+from hovis.bytecode.versions import UNREADABLE
 
-_CACHE = dis.opmap["CACHE"]
+# It does not import on every Python that hovis runs on. (Not where it is needed: a process that is forked while another thread imports the module could
+# never import it.)
+if TYPE_CHECKING or UNREADABLE is None:
+    from bytecode import ConcreteBytecode
+    from bytecode.instr import UNSET, InstrLocation
+
 EXTENDED_ARG = dis.opmap["EXTENDED_ARG"]
 #: (Since 3.14, END_ASYNC_FOR has the distance of the SEND of its loop, to which it does not jump.)
-_JUMPS = frozenset(dis.hasjrel) - {dis.opmap["END_ASYNC_FOR"]}
+_NO_JUMP: Final = "END_ASYNC_FOR"
+_NOWHERE: Final[Position] = (None, None, None, None)
 
 
 class Entry(NamedTuple):
@@ -43,50 +49,42 @@ class Raw:
 
 def decode(code: CodeType) -> list[Raw]:
     """Return the instructions of ``code``, with jumps and handlers resolved to indexes."""
-    units = code.co_code
-    positions = list(code.co_positions())
-    positions += [(None, None, None, None)] * (len(units) // 2 - len(positions))  # the line table may be empty
+    concrete = ConcreteBytecode.from_code(code)
     raws: list[Raw] = []
-    index_at: dict[int, int] = {}  # also has the offset of the first prefix (EXTENDED_ARG), which is what jumps target
+    index_at: dict[int, int] = {}  # by code unit; jumps lead to the first prefix (EXTENDED_ARG) of an instruction
     jumps: list[tuple[Raw, int]] = []
-    extended, offset = 0, 0
-    while offset < len(units):
-        opcode = units[offset]
-        arg = units[offset + 1] | extended
-        index_at[offset] = len(raws)
-        at, offset = offset, offset + 2
-        if opcode == EXTENDED_ARG:
-            extended = arg << 8
+    place: InstrLocation | None = None
+    position = _NOWHERE
+    unit = 0
+    for one in concrete:
+        name = one.name
+        if name == "CACHE":
+            unit += 1
             continue
-        extended = 0
-        while offset < len(units) and units[offset] == _CACHE:
-            offset += 2
-        raw = Raw(dis.opname[opcode], arg, at, positions[at // 2])
-        if opcode in _JUMPS:
-            jumps.append((raw, offset + 2 * (-arg if "BACKWARD" in raw.name else arg)))
+        index_at[unit] = len(raws)
+        if one.location is not place:
+            place = one.location
+            position = (place.lineno, place.end_lineno, place.col_offset, place.end_col_offset) if place is not None else _NOWHERE
+        units = one.size >> 1
+        arg = one.arg
+        raw = Raw(name, 0 if arg is UNSET else arg, 2 * (unit + units - 1), position)
+        if one.has_jump() and name != _NO_JUMP:
+            jumps.append((raw, one.get_jump_target(unit)))
         raws.append(raw)
+        unit += units
     for raw, to in jumps:
         raw.target = index_at[to]
-    for entry in exception_table(code):
-        handler = index_at[entry.target]
-        for index in range(index_at[entry.start], index_at.get(entry.end, len(raws))):
+    for found in concrete.exception_table:
+        entry = Entry(2 * found.start_offset, 2 * (found.stop_offset + 1), 2 * found.target, found.stack_depth, found.push_lasti)
+        handler = index_at[found.target]
+        for index in range(index_at[found.start_offset], index_at.get(found.stop_offset + 1, len(raws))):
             raws[index].entry, raws[index].handler = entry, handler
     return raws
 
 
-def exception_table(code: CodeType) -> Iterator[Entry]:
-    """Yield the entries of ``co_exceptiontable``, which are sorted and do not overlap."""
-    numbers = _varints(code.co_exceptiontable)
-    for start in numbers:
-        length, target, depth_lasti = next(numbers), next(numbers), next(numbers)
-        yield Entry(2 * start, 2 * (start + length), 2 * target, depth_lasti >> 1, bool(depth_lasti & 1))
-
-
-def _varints(table: bytes) -> Iterator[int]:
-    """Yield the numbers of a table: big endian, six bits a byte; bit 6 says that more bytes follow."""
-    value = 0
-    for byte in table:
-        value = value << 6 | byte & 0x3F
-        if not byte & 0x40:
-            yield value
-            value = 0
+def location_of(position: Position) -> "InstrLocation":
+    """Return a position as the package has it; columns that are not complete are left out."""
+    line, end_line, column, end_column = position
+    if line is None or end_line is None or column is None or end_column is None or (line, column) > (end_line, end_column):
+        return InstrLocation(line, None, None, None)
+    return InstrLocation(line, end_line, column, end_column)

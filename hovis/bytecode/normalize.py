@@ -3,6 +3,7 @@
     co_code --decode--> Raw --rows of this version's table--> Step --layout: NULLs erased--> Step --thread--> Code
 """
 
+import importlib
 import itertools
 import sys
 from collections.abc import Sequence
@@ -14,24 +15,11 @@ from hovis.bytecode.decode import Raw, decode
 from hovis.bytecode.instructions import JUMPS, TERMINAL, Code, Instruction, localsplus
 from hovis.bytecode.jump_threading import thread
 from hovis.bytecode.stack_layout import NULL, Layout, Step, UnknownLayout, erase, simulate
-from hovis.bytecode.versions import py311, py312, py313, py314, py315
+from hovis.bytecode.versions import UNREADABLE
 from hovis.bytecode.versions.opcode_rows import ENTERING, Row, Table, always, one
 
-_TABLES: dict[tuple[int, int], Table] = {
-    (3, 11): py311.ROWS,
-    (3, 12): py312.ROWS,
-    (3, 13): py313.ROWS,
-    (3, 14): py314.ROWS,
-    (3, 15): py315.ROWS,
-}
-
-#: The reason why nothing is traced on the running Python; None if hovis can read its bytecode.
-UNREADABLE: str | None = None
-if sys.implementation.name != "cpython" or sys.version_info[:2] not in _TABLES:
-    UNREADABLE = f"hovis reads the bytecode of CPython 3.11 to 3.15, not of {sys.implementation.name} {sys.version.split()[0]}"
-
 #: The rows for the running Python; empty if it is not supported.
-TABLE: Table = _TABLES.get(sys.version_info[:2], {})
+TABLE: Table = importlib.import_module(f"hovis.bytecode.versions.py3{sys.version_info.minor}").ROWS if UNREADABLE is None else {}
 
 #: Does each call of locals() return a new dict (PEP 667)?
 FRESH_LOCALS = sys.version_info >= (3, 13)

@@ -17,7 +17,7 @@ from hovis.backend.text import Source, render
 from hovis.base import deadline, files, gc_pause, own_code, progress
 from hovis.base.deadline import OutOfTime
 from hovis.base.once import COMPILER
-from hovis.bytecode.normalize import UNREADABLE
+from hovis.bytecode.versions import UNREADABLE
 from hovis.diagnostics import explain as report
 from hovis.diagnostics import html
 from hovis.diagnostics.explain import Remark

@@ -15,7 +15,7 @@ from hovis.backend.entry import prologue
 from hovis.base import deadline, interrupts, own_code
 from hovis.base.deadline import OutOfTime
 from hovis.base.once import alone, once
-from hovis.bytecode.normalize import UNREADABLE
+from hovis.bytecode.versions import UNREADABLE
 from hovis.diagnostics import explain as report
 from hovis.diagnostics.explain import Remark, Report
 from hovis.engine import learned as learning

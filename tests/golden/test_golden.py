@@ -9,6 +9,7 @@ import hovis
 from hovis.ir import callees, show
 from hovis.passes import PASSES
 from hovis.passes.rewriting import copy
+from tests.differential.harness.code_checks import wrong_depth
 from tests.differential.harness.compare import observe, same
 from tests.golden import harness
 
@@ -46,6 +47,11 @@ def test_run(golden):
         expected = outcome(golden, run, lambda call, trace: lambda *args, **kwargs: call.original(args, kwargs))
         for way, residual in WAYS.items():
             same(expected, outcome(golden, run, residual), f"{golden.where}: {golden.call} run {run}, {way}")
+
+
+@pytest.mark.parametrize("golden", [golden for golden in GOLDENS if golden.verb == "trace"], ids=lambda g: g.name)
+def test_stack_depth(golden):
+    assert not wrong_depth(call_of(golden).trace().compile().__code__)
 
 
 @pytest.mark.parametrize("golden", [golden for golden in GOLDENS if golden.verb == "trace"], ids=lambda g: g.name)

@@ -17,9 +17,9 @@ from hovis.backend.assembler.selection.constant_pool import Pool
 from hovis.backend.assembler.selection.instruction_selection import Linear
 from hovis.backend.assembler.stack_carried import carry
 from hovis.backend.assembler.traceback_marks import Marks
-from hovis.backend.line_table import Position
 from hovis.base import deadline
-from hovis.bytecode.normalize import UNREADABLE
+from hovis.bytecode.instructions import Position
+from hovis.bytecode.versions import UNREADABLE
 from hovis.ir.model import Function, callees
 from hovis.ir.origins import Origins, origins_of
 

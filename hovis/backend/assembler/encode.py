@@ -1,4 +1,4 @@
-"""Encoding of instructions as a code object: jumps, caches, line table and exception table, as CPython's Python/assemble.c makes them.
+"""Encoding of instructions as a code object: jumps, as CPython's Python/assemble.c makes them; the package ``bytecode`` writes the bytes and the tables.
 
 Differences between Python versions are found by querying the running Python (``opcode.opmap``, and the code that its own compiler emits
 for a sample), therefore no table of version numbers is needed.
@@ -7,13 +7,20 @@ for a sample), therefore no table of version numbers is needed.
 import dis
 import itertools
 import opcode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from hovis.backend.line_table import Position, locate
-from hovis.bytecode.normalize import INDEXED, UNREADABLE
+from hovis.bytecode.decode import location_of
+from hovis.bytecode.instructions import Position
+from hovis.bytecode.normalize import INDEXED
+from hovis.bytecode.versions import UNREADABLE
 from hovis.bytecode.versions.opcode_rows import SUBSCRIPT as SUBSCRIPT_OPERATOR
+
+if TYPE_CHECKING or UNREADABLE is None:  # see hovis.bytecode.decode
+    from bytecode import CompilerFlags, ConcreteBytecode, ConcreteInstr
+    from bytecode.concrete import ExceptionTableEntry
+    from bytecode.instr import UNSET, opcode_has_argument
 
 
 class _Opcodes(dict[str, int]):
@@ -42,11 +49,10 @@ KEYWORDS_OR_NULL: Final = "POP_ITER" in OP
 END_FOR_POPS_ONE: Final = "CALL_KW" in OP
 
 _raw_caches = opcode._inline_cache_entries  # type: ignore[attr-defined]
-#: The number of code units of each instruction including its caches; ``_EMPTY``: the empty caches, by that number.
+#: The number of code units of each instruction including its caches.
 _SIZES: Final[list[int]] = [
     1 + (_raw_caches.get(name, 0) if isinstance(_raw_caches, Mapping) else _raw_caches[k]) for k, name in enumerate(opcode.opname[:256])
 ]
-_EMPTY: Final = [b""] + [bytes(2 * size - 2) for size in range(1, max(_SIZES) + 1)]
 
 LOAD_CONST: Final = OP["LOAD_CONST"]
 LOAD_FAST: Final = OP["LOAD_FAST"]
@@ -62,7 +68,6 @@ POP_EXCEPT: Final = OP["POP_EXCEPT"]
 RERAISE: Final = OP["RERAISE"]
 #: Moves a local onto the stack (3.12).
 TAKE_FAST: Final = OP.get("LOAD_FAST_AND_CLEAR")
-_EXTENDED_ARG: Final = OP["EXTENDED_ARG"]
 
 #: The instruction that turns a StopIteration leaving a generator into a RuntimeError, where the generator's own code has to do that (3.12).
 STOPITERATION_ERROR: Final = (OP["CALL_INTRINSIC_1"], 3) if "CALL_INTRINSIC_1" in OP else ()
@@ -238,63 +243,36 @@ class Assembly:
             if settled:
                 return starts
 
-    def bytecode(self, starts: list[int]) -> bytes:
-        """``co_code``."""
-        out = bytearray()
+    def instructions(self, starts: list[int], position: Callable[[object], Position]) -> "Iterator[ConcreteInstr]":
+        """Yield the instructions with their locations, and their caches."""
+        names, known = opcode.opname, dict[tuple[object, ...], ConcreteInstr]()
+        place: object = self
         for k, (op, arg) in enumerate(zip(self.ops, self.args, strict=True)):
+            if self.places[k] is not place:
+                place = self.places[k]
+                location = location_of(position(place))
+                known.clear()
+                cache = ConcreteInstr("CACHE", 0, location=location)
             size = _SIZES[op]
-            extra = starts[k + 1] - starts[k] - size
-            while extra:
-                out += bytes((_EXTENDED_ARG, arg >> 8 * extra & 0xFF))
-                extra -= 1
-            out.append(op)
-            out.append(arg & 0xFF)
-            if size > 1:
-                out += _EMPTY[size]
-        return bytes(out)
+            prefixes = starts[k + 1] - starts[k] - size
+            made = known.get((op, arg, prefixes))
+            if made is None:
+                argument = arg if opcode_has_argument(op) else UNSET
+                made = known[op, arg, prefixes] = ConcreteInstr(names[op], argument, location=location, extended_args=prefixes or None)
+            yield made
+            for _ in range(size - 1):
+                yield cache
 
-    def exception_table(self, starts: list[int]) -> bytes:
-        """``co_exceptiontable`` (Objects/exception_handling_notes.txt)."""
-        out = bytearray()
-        regions = self.regions
-        k, end = 0, len(regions)
-        while k < end:
-            region, first = regions[k], k
-            while k < end and regions[k] is region:
-                k += 1
+    def exception_table(self, starts: list[int]) -> "Iterator[ExceptionTableEntry]":
+        """Yield the entries of the exception table (Objects/exception_handling_notes.txt)."""
+        k = 0
+        for region, covered in itertools.groupby(self.regions):
+            first, k = k, k + len(list(covered))
             if region is not None:
-                entry = (starts[first], starts[k] - starts[first], starts[region.label.at], region.depth << 1 | region.lasti)
-                at = len(out)
-                for number in entry:
-                    _big_endian(out, number)
-                out[at] |= 0x80
-        return bytes(out)
-
-    def line_table(self, starts: list[int], first_line: int, position: Callable[[object], Position]) -> bytes:
-        """``co_linetable`` (Objects/locations.md)."""
-        out = bytearray()
-        line = first_line
-        places = self.places
-        k, end = 0, len(places)
-        while k < end:
-            place, first = places[k], k
-            while k < end and places[k] is place:
-                k += 1
-            line = locate(out, starts[k] - starts[first], line, position(place))
-        return bytes(out)
+                yield ExceptionTableEntry(starts[first], starts[k] - 1, starts[region.label.at], region.depth, region.lasti)
 
 
 OPPOSITE: Final = {"TRUE": "FALSE", "FALSE": "TRUE", "NONE": "NOT_NONE", "NOT_NONE": "NONE"}
-
-
-def _big_endian(out: bytearray, value: int) -> None:
-    shift = 0
-    while value >> shift + 6:
-        shift += 6
-    while shift:
-        out.append(0x40 | value >> shift & 0x3F)
-        shift -= 6
-    out.append(value & 0x3F)
 
 
 def unique(name: str, taken: set[str], given: bool = False) -> str:
@@ -333,23 +311,15 @@ def make_code(
     for k in assembly.derefs:
         assembly.args[k] += len(variables)
     starts = assembly.layout()
-    code = CodeType(
-        *arguments,
-        len(variables),
-        assembly.high,
-        flags,
-        assembly.bytecode(starts),
-        tuple(constants),
-        tuple(names),
-        tuple(variables),
-        file,
-        name,
-        qualname,
-        first_line,
-        assembly.line_table(starts, first_line, position),
-        assembly.exception_table(starts),
-        tuple(cells),
-        (),
+    code = ConcreteBytecode(
+        assembly.instructions(starts, position),
+        consts=tuple(constants),
+        names=tuple(names),
+        varnames=variables,
+        exception_table=list(assembly.exception_table(starts)),
     )
-    return code, starts
-
+    code.argcount, code.posonlyargcount, code.kwonlyargcount = arguments
+    code.freevars = list(cells)
+    code.filename, code.name, code.qualname, code.first_lineno = file, name, qualname, first_line
+    code.flags = CompilerFlags(flags)
+    return code.to_code(assembly.high, compute_exception_stack_depths=False), starts

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from hovis.base import own_code
 from hovis.bytecode.instructions import localsplus
-from hovis.bytecode.normalize import INDEXED, UNREADABLE
+from hovis.bytecode.normalize import INDEXED
 from hovis.bytecode.resumption.points import ResumePoint
 from hovis.bytecode.stack_layout import HANDLED, LASTI, NULL
+from hovis.bytecode.versions import UNREADABLE
 from hovis.bytecode.versions.opcode_rows import SUBSCRIPT
 
 # Not where it is needed: a process that is forked while another thread imports the module could never import it.

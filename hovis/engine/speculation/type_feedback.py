@@ -22,7 +22,7 @@ from typing import Any, Final
 from hovis.base import own_code
 from hovis.base.once import once
 from hovis.bytecode.decode import decode
-from hovis.bytecode.normalize import UNREADABLE
+from hovis.bytecode.versions import UNREADABLE
 from hovis.engine.speculation.observed_operands import Operands, observed
 from hovis.ir.operations import PACKAGE
 from hovis.lattice import inline_attributes

@@ -19,8 +19,9 @@ from hovis.backend.tracebacks import hide
 from hovis.base import deadline, interrupts, own_code
 from hovis.base.function_wrapper import Wrapper, take_names
 from hovis.base.once import in_turn
-from hovis.bytecode.normalize import UNREADABLE, normalize
+from hovis.bytecode.normalize import normalize
 from hovis.bytecode.resumption.continuation import Exit
+from hovis.bytecode.versions import UNREADABLE
 from hovis.engine.environment.guards import compile_guards
 from hovis.engine.learned import Learned
 from hovis.engine.speculation import activations

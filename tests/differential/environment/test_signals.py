@@ -12,7 +12,7 @@ import pytest
 
 import hovis
 from hovis.arguments.specs import Int
-from hovis.bytecode.decode import decode, exception_table
+from hovis.bytecode.decode import decode
 from hovis.bytecode.normalize import LOOKS_BEFORE
 from hovis.front.jit import FUEL
 from hovis.ir.model import Effect, Invoke
@@ -186,7 +186,7 @@ def jumps_back(code, besides=frozenset()):
     Those that only mend tracebacks, or put back what was being handled, raise again at once.
     """
     raws = decode(code)
-    caught = {entry.target for entry in exception_table(code) if not entry.lasti} - besides
+    caught = {raw.entry.target for raw in raws if raw.entry is not None and not raw.entry.lasti} - besides
     for k, raw in enumerate(raws):
         if raw.target is not None and raw.target <= k and "NO_INTERRUPT" not in raw.name:
             seen = raw if LOOKS_BEFORE else raws[raw.target - 1]
@@ -198,8 +198,9 @@ def all_jumps_back(code):
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             yield from all_jumps_back(inner)
-    handles = {raw.offset for raw in decode(code) if raw.name == "PUSH_EXC_INFO"}
-    puts_back = {entry.target for entry in exception_table(code)} - handles      # what a comprehension in the code has hidden
+    raws = decode(code)
+    handles = {raw.offset for raw in raws if raw.name == "PUSH_EXC_INFO"}
+    puts_back = {raw.entry.target for raw in raws if raw.entry is not None} - handles      # what a comprehension in the code has hidden
     yield from jumps_back(code, puts_back)
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import hovis
 from hovis.errors import SpecError
+from tests.differential.harness.code_checks import unwatched_loops, wrong_depth
 from tests.differential.harness.compare import Outcome, TookTooLong, difference, observe
 from tests.differential.harness.forced_exits import forced
 from tests.differential.harness.program import Program
-from tests.differential.harness.unwatched_loops import unwatched_loops
 
 TRACED_IN = 5.0      # seconds; far more than any of these programs should take
 RUN_IN = 5.0
@@ -135,8 +135,11 @@ def _residual(program: Program, wanted: list[Outcome], way: str) -> Failure | No
             if failed:
                 return failed
             residual = made[0]
-            if way == "specialize" and (loops := unwatched_loops(residual.__code__)):
+            code = residual.trace.compile().__code__ if way == "specialize" else None
+            if code is not None and (loops := unwatched_loops(code)):
                 return Failure("a loop in which nobody looks for signals", f"{loops}")
+            if code is not None and (wrong := wrong_depth(code)):
+                return Failure("a wrong stack depth", wrong)
             trace = residual.args[0] if way == "evaluate" else residual.trace
             _count([trace])
         call = functools.partial(hovis.evaluate, residual.trace) if way == "specialize" and number and number == len(wanted) - 1 else residual

@@ -11,6 +11,7 @@ import types
 import weakref
 
 import pytest
+from bytecode import ConcreteBytecode
 
 import hovis
 from hovis.backend.assembler.assemble import assemble
@@ -18,6 +19,7 @@ from hovis.bytecode.normalize import LAST_FIRST
 from hovis.ir import operations as ops
 from hovis.ir.model import CAUGHT, Block, Branch, Edge, Effect, Function, Invoke, Jump, Location, Op, Param, Raise, Return
 from hovis.lattice import ANY, Const, Type
+from tests.differential.harness.code_checks import wrong_depth
 
 INT = Type(int)
 BOOL = Type(bool)
@@ -320,6 +322,25 @@ def check_graph(seed):
             assert sys.exception() is outer
         assert sys.exception() is None
         assert got == expected, (seed, args)
+
+
+def test_a_handler_that_keeps_less_than_the_package_takes():
+    # the call that fails stands above two values, which its handler does not need: the package would keep them
+    def two(x, fn):
+        try:
+            return [fn(x), [fn(x), fn(x)]]
+        except LookupError:
+            return x
+
+    made = hovis.trace(two, hovis.Any, hovis.Any).compile()
+    found = ConcreteBytecode.from_code(made.__code__).compute_stacksize(check_pre_and_post=False)
+    assert found > made.__code__.co_stacksize
+    assert not wrong_depth(made.__code__)
+
+    def missing(x):
+        return [][x]
+
+    assert made(3, missing) == two(3, missing) == 3
 
 
 @pytest.mark.parametrize("start", range(0, 400, 100))

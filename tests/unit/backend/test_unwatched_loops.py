@@ -3,7 +3,7 @@ import bytecode
 import pytest
 
 import hovis
-from tests.differential.harness.unwatched_loops import unwatched_loops
+from tests.differential.harness.code_checks import unwatched_loops
 from tests.interrupted import flags
 
 
