@@ -23,7 +23,8 @@ UNKNOWN: Final = instances.UNKNOWN
 _NAMES: Final = {"__name__": 2, "__qualname__": 3}
 _HELD: Final = ("__doc__", "__module__")
 _TYPE_PARAMS: Final = "__type_params__"
-#: Positions of the cells of a function of the trace that hold its defaults and its annotations.
+_ANNOTATE: Final = "__annotate__"
+#: Positions of the cells of a function of the trace that hold its defaults and its annotations, or what makes these (3.14).
 _DEFAULTS: Final = 0
 _ANNOTATIONS: Final = 2
 
@@ -108,6 +109,8 @@ def _field(m: Machine, value: Ref, obj: VObj, name: str) -> Any:
         return obj.cells[_DEFAULTS]
     if name == "__annotations__":
         return _annotations(m, value, obj)
+    if name == _ANNOTATE and _is_field(name):
+        return _annotate(m, obj)
     return UNKNOWN if _is_field(name) else ABSENT
 
 
@@ -147,6 +150,23 @@ def _annotations(m: Machine, value: Ref, obj: VObj) -> Any:
     return made
 
 
+def _annotate(m: Machine, obj: VObj) -> Any:
+    """Return what makes the annotations when they are asked for (func_get_annotate)."""
+    told = m.resolve(obj.cells[_ANNOTATIONS])
+    if m.class_of(told) in (FUNCTION, types.NoneType):
+        return told
+    return Known(None) if m.class_of(told) is dict else UNKNOWN
+
+
+def _set_annotate(m: Machine, value: Ref, obj: VObj, new: V) -> bool:
+    """Store what makes the annotations (func_set_annotate); None leaves the annotations that have been made."""
+    made = m.class_of(new)
+    if made is FUNCTION or (made is types.NoneType and m.class_of(m.resolve(obj.cells[_ANNOTATIONS])) is not dict):
+        m.put(value, obj.with_cell(_ANNOTATIONS, new))
+        return True
+    return made is types.NoneType
+
+
 # ------------------------------------------------------------------------------------------------- stores
 
 
@@ -165,6 +185,8 @@ def put(m: Machine, value: Ref, obj: VObj, name: str, new: V) -> bool:
         if m.class_of(new) is not dict:
             return False
         m.put(value, obj.with_cell(_ANNOTATIONS, new))
+    elif name == _ANNOTATE and _is_field(name):
+        return _set_annotate(m, value, obj, new)
     elif name == DICT or (name == _TYPE_PARAMS and _is_field(name)):
         if m.class_of(new) is not (dict if name == DICT else tuple):
             return False

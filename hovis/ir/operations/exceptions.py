@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable
 from typing import Any, Final, NoReturn
 
 from hovis.ir.operations.sentinels import PACKAGE
-from hovis.ir.operations.wording import type_name
+from hovis.ir.operations.wording import NO_CATEGORY, NO_CATEGORY_CLASS, about, complaint
 
 
 def raised(exception: object) -> BaseException:
@@ -262,7 +262,8 @@ def warn_at(message: Any, category: Any, source: object, namespace: dict[str, An
     elif category is None:
         category = UserWarning
     if not (isinstance(category, type) and issubclass(category, Warning)):
-        raise TypeError(f"category must be a Warning subclass, not '{type_name(category)}'")
+        told = isinstance(category, type) and "{" in NO_CATEGORY_CLASS
+        raise TypeError(about(NO_CATEGORY_CLASS, category, category) if told else complaint(NO_CATEGORY, category))
     registry = namespace.setdefault("__warningregistry__", {})
     warnings.warn_explicit(message, category, file, line, namespace.get("__name__") or "<string>", registry, None, source)
 

@@ -1,5 +1,6 @@
 """Messages of exceptions in the words of the running Python: the words are found by provoking the exception with a sample."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -97,3 +98,7 @@ NO_ITERABLE: Final = wording(lambda sample: [*sample])
 NO_MAPPING: Final = wording(lambda sample: _enter(**sample))
 NO_KEYS: Final = wording(lambda sample: _enter(**sample), "keys")
 TELLS_FUNCTION: Final = "argument after" in NO_MAPPING
+
+#: ``warnings.warn`` with a category that is none, and with another class (which is named since 3.15).
+NO_CATEGORY: Final = wording(lambda sample: warnings.warn("", sample, stacklevel=1))
+NO_CATEGORY_CLASS: Final = wording(lambda sample: warnings.warn("", type(sample), stacklevel=1))

@@ -1,6 +1,9 @@
 """The attributes of functions: counters, marks, ``functools.wraps``; of those made by the traced code and of known ones."""
 
 import functools
+import sys
+
+import pytest
 
 import hovis
 from hovis.ir.model import Effect
@@ -229,5 +232,45 @@ def test_as_cpython(fn, call, split, fallback):
 
 def test_dissolves():
     """What is known of a function of the trace costs nothing in the residual."""
-    for fn in (memo, wrap_global, registry, counter_loop):
+    for fn in (memo, *([wrap_global] if sys.version_info < (3, 14) else []), registry, counter_loop):  # since 3.14, code makes annotations
         assert not [op for op in hovis.trace(fn, int).ops if Effect.OPAQUE in op.effect], fn
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="functions have had __annotate__ since 3.14")
+@pytest.mark.parametrize("spec", [hovis.Any, hovis.Int])
+def test_annotate(spec):
+    def told(x):
+        def f(a: int): return a
+        def g(b: str): return b
+        seen = [g.__annotate__(1), f.__annotate__ is None]
+        f.__annotate__ = g.__annotate__
+        seen.append(f.__annotations__)
+        f.__annotate__ = None
+        seen.append((f.__annotations__, f.__annotate__))
+        f.__annotations__ = {"z": x}
+        seen.append((f.__annotations__, f.__annotate__))
+        def h(a): return a
+        seen += [h.__annotate__, h.__annotations__, h.__annotate__]
+        h.__annotations__["k"] = 1
+        h.__annotate__ = None
+        seen.append(h.__annotations__)
+        g.__annotate__ = lambda form: {"q": form}
+        seen.append(g.__annotations__)
+        try:
+            g.__annotate__ = 3
+        except TypeError as error:
+            seen.append(str(error))
+        return seen
+
+    assert hovis.specialize(told, spec)(3) == told(3)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="functions have had __annotate__ since 3.14")
+def test_a_wrapper_dissolves_with_its_annotations():
+    def wrapped(x):
+        @memoize
+        def inner(k: int) -> int: return k * 2
+        return inner(x)
+
+    assert not [op for op in hovis.trace(wrapped, int).ops if Effect.OPAQUE in op.effect]
+    assert hovis.specialize(wrapped, int)(4) == 8
