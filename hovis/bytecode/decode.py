@@ -74,12 +74,20 @@ def decode(code: CodeType) -> list[Raw]:
         unit += units
     for raw, to in jumps:
         raw.target = index_at[to]
-    for found in concrete.exception_table:
-        entry = Entry(2 * found.start_offset, 2 * (found.stop_offset + 1), 2 * found.target, found.stack_depth, found.push_lasti)
-        handler = index_at[found.target]
-        for index in range(index_at[found.start_offset], index_at.get(found.stop_offset + 1, len(raws))):
+    for entry in _entries(concrete):
+        handler = index_at[entry.target >> 1]
+        for index in range(index_at[entry.start >> 1], index_at.get(entry.end >> 1, len(raws))):
             raws[index].entry, raws[index].handler = entry, handler
     return raws
+
+
+def exception_table(code: CodeType) -> list[Entry]:
+    """Return the entries of ``co_exceptiontable``, which are sorted and do not overlap."""
+    return _entries(ConcreteBytecode.from_code(code))
+
+
+def _entries(concrete: "ConcreteBytecode") -> list[Entry]:
+    return [Entry(2 * one.start_offset, 2 * (one.stop_offset + 1), 2 * one.target, one.stack_depth, one.push_lasti) for one in concrete.exception_table]
 
 
 def location_of(position: Position) -> "InstrLocation":

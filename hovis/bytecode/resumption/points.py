@@ -4,7 +4,7 @@ from types import CodeType
 from typing import Final, NamedTuple
 
 from hovis.base.once import COMPILER
-from hovis.bytecode.decode import EXTENDED_ARG
+from hovis.bytecode.decode import EXTENDED_ARG, exception_table
 from hovis.bytecode.instructions import Code, effect
 from hovis.bytecode.normalize import Expansion
 from hovis.bytecode.stack_layout import NULL, Layout, Step
@@ -110,8 +110,8 @@ def behind(code: Code, pc: int, discards: bool, steps: bool = False) -> ResumePo
             stack, above = stack[:-1], above + 1
         stack = stack[:-1]
     raw = expansion.raws[at + 1]
-    entry = expansion.raws[at].entry
-    handler = Handler(entry.target, entry.depth, entry.lasti) if entry is not None else None
+    # not that of the expansion, which leaves out the handler around a whole generator
+    handler = next((Handler(e.target, e.depth, e.lasti) for e in exception_table(code.code) if e.start <= one.offset < e.end), None)
     again = _start(code.code, one.offset) if steps else -1
     return ResumePoint(_start(code.code, raw.offset), stack, above, 0, expansion.raws[at].position, handler, again)
 

@@ -207,16 +207,11 @@ def deliver(m: Machine, value: V, mode: str) -> int:
     return to_caller(m, finish(m, value, "value" if mode in ("for", "send", "end") else mode))
 
 
-def finished_extra(obj: VObj) -> Any:
-    """Return the ``extra`` of a generator that has ended."""
-    return "finished", obj.extra[1], None, 0, 0, obj.extra[5], False
-
-
 def finished(m: Machine, value: V) -> int | None:
     """Return from the body: the consumer gets a StopIteration."""
     frame = m.frame
     assert frame.owner is not None
-    m.state.heap[frame.owner] = m.state.heap[frame.owner].replace(cells=(), extra=finished_extra(m.state.heap[frame.owner]))
+    m.state.heap[frame.owner] = m.state.heap[frame.owner].ended()
     m.state.frames.pop()
     if m.endings:
         lifetimes.end_cells(m, frame.locals, value)

@@ -56,8 +56,8 @@ def build(m: Machine, aid: int) -> Operand:
     if not m.interprets(code):
         rename(m, made, code)
     for at, inner in heap.items():
-        if inner.kind == "generator":
-            del m.state.heap[at]  # only this generator holds it, and closes it
+        if inner.kind == "generator":  # apart from variables that are dead, only this generator holds it, and closes it
+            m.state.heap[at] = inner.ended()
     return made
 
 

@@ -61,12 +61,11 @@ def unwind(m: "Machine", exception: V, location: Location | None, start: int = 1
         inside = m.location() if frame.owner is not None else None
         state.frames.pop()
         m.let_go += reversed(frame.stack)
-        left += (value for value in frame.locals if value is not None)
+        left += lifetimes.in_ending_order([value for value in frame.locals if value is not None])
         if m.watching:
             lifetimes.check_left(state, frame)
         if frame.owner is not None:
-            obj = state.heap[frame.owner]
-            state.heap[frame.owner] = obj.replace(cells=(), extra=("finished", obj.extra[1], None, 0, 0, obj.extra[5], False))
+            state.heap[frame.owner] = state.heap[frame.owner].ended()
             if ALWAYS_CONVERTS or frame.code.instructions[frame.pc - 1].op != "MakeGenerator":
                 exception, location = _out_of_generator(m, exception, inside, location, start)
     outermost.stack = []

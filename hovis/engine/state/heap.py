@@ -154,6 +154,10 @@ class VObj:
             setattr(made, name, value)
         return made
 
+    def ended(self) -> "VObj":
+        """Return what becomes of a generator at its end."""
+        return self.replace(cells=(), extra=("finished", self.extra[1], None, 0, 0, self.extra[5], False))
+
     def filled(self, cells: tuple[V, ...], node: Operand | None) -> "VObj":
         """Return a copy of the same shape with these cells and this node."""
         made = self.replace(cells=cells, node=node)

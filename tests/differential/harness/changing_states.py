@@ -2,6 +2,7 @@
 
 Prints a line for each difference between a jitted function and the function itself, and ``done``.
 """
+import copy
 import os
 import random
 import sys
@@ -119,7 +120,7 @@ CASES = [
     ("html.escape('<')", ["html.escape=lambda *a:'P'"]),
     ("hash('a')==hash('a')", []),
     ("operator.itemgetter(1)([1,2])", ["operator.itemgetter=lambda *a: None"]),
-    ("copy.copy([1])", ["copy._copy_dispatch[list]=lambda x: 'P'"]),
+    *([("copy.copy([1])", ["copy._copy_dispatch[list]=lambda x: 'P'"])] if hasattr(copy, "_copy_dispatch") else []),
     ("copy.deepcopy({'a':[1]})", ["copy._deepcopy_dispatch[list]=lambda x,m: 'P'", "copy._deepcopy_dispatch[dict]=lambda x,m: 'P'"]),
     ("textwrap.fill('aaa bb cc',5)", ["textwrap.TextWrapper.wordsep_re=re.compile('x')","textwrap.TextWrapper.fill=lambda *a:'P'"]),
     ("collections.Counter('aab').most_common(1)", ["collections.Counter.most_common=lambda *a:'P'","import heapq; heapq.nlargest=lambda *a,**k:'P'"]),

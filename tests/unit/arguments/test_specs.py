@@ -97,7 +97,7 @@ def alternatives():
         except TypeError:
             # neither side is hovis's
             continue
-        if any(isinstance(part, int | str | typing.ForwardRef) for part in typing.get_args(spec)):
+        if any(isinstance(part, int | float | str | list | dict | tuple | np.generic | np.ndarray | typing.ForwardRef) for part in typing.get_args(spec)):
             continue  # neither side is hovis's, and a union may have anything in it (3.14)
         if not isinstance(spec, (int, str, dict, np.ndarray, Const)):
             yield left, right, spec

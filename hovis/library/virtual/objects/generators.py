@@ -115,7 +115,7 @@ def close(m: Machine, args: Args, named: Named) -> Any:
     if obj.extra[0] == "running":
         return m.raise_new(ValueError, "generator already executing")
     if obj.extra[0] != "suspended":
-        m.put(args[0], obj.replace(cells=(), extra=generators.finished_extra(obj)))
+        m.put(args[0], obj.ended())
         return NONE
     return call_function(m, Known(_CLOSE), _CLOSE, [args[0], Known(ops.throw_exit)], {})
 
