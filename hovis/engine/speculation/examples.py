@@ -4,6 +4,7 @@ import operator
 from types import BuiltinFunctionType, CellType, FunctionType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any, Final
 
+from hovis.base.warning_filters import warnings_are
 from hovis.engine.state.values import Dyn, Known
 from hovis.ir import operations
 from hovis.ir.model import Op, Param
@@ -121,8 +122,9 @@ class Examples:
                 return NOTHING
             rule = callee
         try:
-            return rule(*given)  # type: ignore[operator]
-        except (LookupError, ArithmeticError, TypeError, ValueError, RuntimeError, MemoryError):
+            with warnings_are("error"):
+                return rule(*given)  # type: ignore[operator]
+        except (LookupError, ArithmeticError, TypeError, ValueError, RuntimeError, MemoryError, Warning):
             return NOTHING
 
 

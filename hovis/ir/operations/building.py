@@ -10,7 +10,7 @@ from typing import Any
 
 from hovis.ir.operations.sentinels import END, UNBOUND
 from hovis.ir.operations.variables import cell_get
-from hovis.ir.operations.wording import NO_ITERABLE, NO_KEYS, NO_MAPPING, TELLS_FUNCTION, complaint, type_name
+from hovis.ir.operations.wording import NO_DICT, NO_ITERABLE, NO_KEYS, NO_MAPPING, TELLS_FUNCTION, complaint, type_name
 
 
 def make_tuple(*items: object) -> tuple[object, ...]:
@@ -188,5 +188,5 @@ def _called(function: Any) -> str:
 def dict_update(target: dict[object, object], mapping: Any) -> None:
     """DICT_UPDATE: ``{**mapping}``."""
     if not hasattr(mapping, "keys"):
-        raise TypeError(f"{type(mapping).__name__!r} object is not a mapping")
+        raise TypeError(complaint(NO_DICT, mapping))
     target.update(mapping)

@@ -93,6 +93,8 @@ def without_context(name: str, cls: type) -> str:
     return (NO_ENTER if name == "__enter__" else NO_EXIT) + IS_ASYNCHRONOUS * (len(found) == len(_ASYNCHRONOUS))
 
 
+#: ``{**value}`` of what is no mapping.
+NO_DICT: Final = wording(lambda sample: {**sample})
 #: ``[*value]`` and ``f(**value)`` of what cannot be unpacked; does the latter tell the name of the function?
 NO_ITERABLE: Final = wording(lambda sample: [*sample])
 NO_MAPPING: Final = wording(lambda sample: _enter(**sample))

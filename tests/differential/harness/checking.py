@@ -101,6 +101,8 @@ def check(program: Program, way: str) -> Failure | None:
         raise Unfit("the traceback keeps alive what the frames of the original hold")
     if way == "source" and ("closed" in program.source or "__del__" in program.source):
         raise Unfit("variables of the text live as long as the tracebacks of their frame")
+    if way == "exits" and "__del__" in program.source and "raise " in program.source:
+        raise Unfit("a traceback does not hold the variables of a function that a side exit continues")
     if way == "source" and any("<generator object" in outcome.stdout for outcome in wanted):
         raise Unfit("functions of the text that yield have names of their own")
     if any("RecursionError" in repr(outcome.value) + outcome.stdout for outcome in wanted):

@@ -7,6 +7,8 @@ import itertools
 import subprocess
 import sys
 import traceback
+import warnings
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +16,7 @@ import hovis
 from hovis.bytecode.normalize import normalize
 from hovis.engine.machine.machine import Tables
 from hovis.engine.state.budget import leave_heaviest
+from tests.differential.harness.forced_exits import forced
 from tests.differential.random.test_regressions import agree
 
 
@@ -399,3 +402,38 @@ def goes_on_in_the_handler(p):
 def test_a_loop_in_the_handler_of_its_own_calls(capsys):
     expected = goes_on_in_the_handler(3), capsys.readouterr().out
     assert (hovis.trace(goes_on_in_the_handler, hovis.Any).text().load()(3), capsys.readouterr().out) == expected
+
+
+def inverted(p):
+    if p:
+        rest = 1
+    else:
+        least, rest = ~bool(3), [a * b for a, b in zip([], ())]
+        rest = [least, *rest][:6]
+        rest.extend([a * b for a, b in zip(rest[::-1], ())][:3])
+    return p, rest
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="the inversion of a bool has been deprecated since 3.12")
+def test_examples_are_computed_in_silence():
+    for seed in range(20):
+        with forced(str(seed)), warnings.catch_warnings(record=True) as shown:
+            warnings.simplefilter("always")
+            assert hovis.jit(inverted)("") == ("", [-2])
+        assert {Path(one.filename) for one in shown} == {Path(__file__)}
+
+
+class Unmapped:
+    pass
+
+
+def laid_over(x):
+    try:
+        return {**x, "a": 1}
+    except TypeError as error:
+        return str(error)
+
+
+def test_the_message_of_what_is_no_mapping():
+    for value in (Unmapped(), 3, {}):
+        assert hovis.evaluate(hovis.trace(laid_over, type(value)), value) == laid_over(value)
