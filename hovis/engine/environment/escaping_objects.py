@@ -4,7 +4,6 @@ If the traced code stores attributes of a known object by name, the object's oth
 the object does not escape; if it escapes, unknown code may store any of them.
 """
 
-import builtins
 import gc
 import operator
 import types
@@ -24,14 +23,8 @@ from hovis.lattice import Const, inline_attributes
 #: Operations that read or store one attribute by its name, and those that only use the identity or class of their operand.  By id.
 _BY_NAME: Final = frozenset(map(id, (getattr, setattr, delattr, object.__setattr__, object.__delattr__, lacks)))
 _ASKING: Final = frozenset(map(id, (type, isinstance, operator.is_, operator.is_not, id, drop, keep, keeps, is_method_of)))
-#: Classes of objects that hold nothing, or only the class that they are found in; and the caches of abstract classes, whose classes are only compared.
-_LEAVES: Final = frozenset({
-    int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), range, types.CodeType, types.ModuleType,
-    types.GetSetDescriptorType, types.MemberDescriptorType, types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType,
-    type(Iterable.__dict__["_abc_impl"]),
-})  # fmt: skip
-#: The namespace in which every function looks up what its module does not define.
-_BUILTINS: Final = vars(builtins)
+#: Classes of objects that hold nothing.
+_LEAVES: Final = frozenset({int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), range, types.CodeType, types.ModuleType})
 #: Names by which a function can reach objects that its code does not name.
 _ANYTHING: Final = frozenset({"__globals__", "_getframe", "currentframe", "eval", "exec", "gc", "globals"})
 #: How an object is reached: it is passed itself, another object (or its class) holds it, or the code of a function names it.  A function that another
@@ -88,7 +81,7 @@ class _Search:
             if id(one) in known or (how is _NAMED and not is_class and id(one) in self.ways[_HELD, id(None)]):
                 continue
             known.add(id(one))
-            if (cls is dict and ("__builtins__" in one or one is _BUILTINS)) or (is_class and not is_python_class(one)):
+            if (cls is dict and "__builtins__" in one) or (is_class and not is_python_class(one)):
                 continue
             self.reached[id(one)] = one
             if id(one) in self.wanted:
@@ -102,7 +95,7 @@ class _Search:
             if is_class:
                 self.add(_of_class(one, how, namespace), max(how, _HELD), namespace)
                 continue
-            self.add(contents(one), max(how, _HELD), namespace)
+            self.add(contents(one) if cls is not types.FunctionType else _of_function(one), max(how, _HELD), namespace)
             if is_python_class(cls):
                 self._follow_instance(one, max(how, _HELD), namespace)
         return True
@@ -123,6 +116,13 @@ class _Search:
         if way not in self.classes:
             self.classes.add(way)
             self.add([held for base in type(one).__mro__ if is_python_class(base) for held in vars(base).values()], how, namespace)
+
+
+def _of_function(function: types.FunctionType) -> Iterator[object]:
+    """Yield what a function holds, but of the builtins only those that its code names: the others would lead to everything."""
+    builtin: Any = vars(types.FunctionType)["__builtins__"].__get__(function)
+    yield from (part for part in contents(function) if part is not builtin)
+    yield from named_globals(function.__code__, builtin)
 
 
 def _of_class(cls: type, how: int, namespace: Any) -> Iterable[object]:

@@ -1,6 +1,8 @@
 """Known objects of which the traced code stores some attributes: the others stay known, until something that may store any of them gets the object."""
 from __future__ import annotations
 
+import abc
+import builtins
 import copy
 import functools
 import operator
@@ -620,3 +622,77 @@ def test_a_dictionary_that_is_made_while_tracing(monkeypatch):
     monkeypatch.setattr(reads.Environment, "thaw_attribute", thaw_attribute)
     residual = hovis.specialize(fn, Int)
     assert [residual(n) for n in (7, 8)] == [(7, 2), (8, 2)]
+
+
+class Told:
+    def __init__(self):
+        self.v = self.w = 0
+
+
+class Slotted:
+    __slots__ = ("slot",)
+    hold = Told()
+
+
+class Hooked(abc.ABC):
+    hold = Told()
+
+    @classmethod
+    def __subclasshook__(cls, other):
+        cls.hold.v += 1
+        return NotImplemented
+
+
+class Registering(abc.ABC):
+    pass
+
+
+Registering.register(Hooked)
+
+
+def names_a_builtin():
+    told_by_name.v = 10  # noqa: F821
+
+
+def of_slot(descriptor):
+    descriptor.__objclass__.hold.v = 10
+
+
+def asked(cls):
+    isinstance(type("New", (), {})(), cls)
+
+
+def called(fn):
+    fn()
+
+
+SLOTTED, HOOKED, SLOT = Slotted.hold, Hooked.hold, Slotted.slot
+
+
+def through_a_descriptor(x, fn):
+    SLOTTED.w = x
+    fn(SLOT)
+    return SLOTTED.v + SLOTTED.w
+
+
+def through_a_registry(x, fn):
+    HOOKED.w = x
+    fn(Registering)
+    return HOOKED.v + HOOKED.w
+
+
+def through_a_builtin(x, fn):
+    SLOTTED.w = x
+    fn(names_a_builtin)
+    return SLOTTED.v + SLOTTED.w
+
+
+@pytest.mark.parametrize(("fn", "unknown"), [(through_a_descriptor, of_slot), (through_a_registry, asked), (through_a_builtin, called)])
+def test_objects_that_unknown_code_reaches_in_roundabout_ways(fn, unknown, monkeypatch):
+    monkeypatch.setattr(builtins, "told_by_name", SLOTTED, raising=False)
+    outcomes = []
+    for way in (fn, hovis.specialize(fn, Int, Any)):
+        SLOTTED.v = SLOTTED.w = HOOKED.v = HOOKED.w = 0
+        outcomes.append(way(1, unknown))
+    assert outcomes[0] > 1
+    assert outcomes[0] == outcomes[1]
