@@ -91,8 +91,9 @@ def _entries(concrete: "ConcreteBytecode") -> list[Entry]:
 
 
 def location_of(position: Position) -> "InstrLocation":
-    """Return a position as the package has it; columns that are not complete are left out."""
+    """Return a position as the package has it; columns that are not complete are left out. Never raises: an exception of the user may be on its way."""
     line, end_line, column, end_column = position
     if line is None or end_line is None or column is None or end_column is None or (line, column) > (end_line, end_column):
-        return InstrLocation(line, None, None, None)
-    return InstrLocation(line, end_line, column, end_column)
+        end_line = column = end_column = None
+    # not the constructor, which refuses positions that compile() takes, such as on line 0
+    return InstrLocation._from_tuple(line, end_line, column, end_column)

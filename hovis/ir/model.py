@@ -99,7 +99,7 @@ class Op:
         """Yield the callee, if it is an unknown value, the arguments, and the keyword arguments."""
         if isinstance(self.callee, VALUES):
             yield self.callee
-        yield from self.args
+        yield from iter(self.args)
         for _, value in self.kwargs:
             yield value
 
@@ -181,7 +181,7 @@ class Block:
 
     def all_ops(self) -> Iterator[Op]:
         """Yield the ops, including the op of a closing Invoke."""
-        yield from self.ops
+        yield from iter(self.ops)  # iter: the JIT compiler of CPython 3.15.0 compiles `yield from` of a list or tuple wrongly
         if isinstance(self.terminator, Invoke):
             yield self.terminator.op
 

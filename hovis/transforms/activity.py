@@ -89,7 +89,7 @@ class Activity:
                 for param, arg in zip(edge.block.params, edge.args, strict=True):
                     if isinstance(arg, Param | Op):
                         yield arg, param
-        yield from self.stored
+        yield from iter(self.stored)
 
     def _forward(self) -> dict[Value, list[Value]]:
         found: dict[Value, list[Value]] = {}

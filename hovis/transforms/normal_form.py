@@ -38,11 +38,11 @@ class Normal:
 
     def defined(self, block: Block) -> Iterator[Value]:
         """Yield the values that are defined from this block on; the result of an Invoke is defined behind its ok edge."""
-        yield from block.params
+        yield from iter(block.params)
         for source, edge in self.incoming[block]:
             if isinstance(source.terminator, Invoke) and source.terminator.ok is edge:
                 yield source.terminator.op
-        yield from block.ops
+        yield from iter(block.ops)
 
     def around(self, block: Block) -> list[Loop]:
         """Return the loops that contain block, the outermost first."""

@@ -12,6 +12,7 @@ from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from hovis.base import own_code
+from hovis.bytecode.decode import location_of
 from hovis.bytecode.instructions import localsplus
 from hovis.bytecode.normalize import INDEXED
 from hovis.bytecode.resumption.points import ResumePoint
@@ -129,7 +130,7 @@ class _Prologue:
         """Append the instructions with which a function begins, or a generator."""
         place = self.place
         if self.code.flags & CO_GENERATOR:
-            self.place = InstrLocation(self.code.first_lineno, None, None, None)  # its line until it begins
+            self.place = location_of((self.code.first_lineno, None, None, None))  # its line until it begins
         self.do("COPY_FREE_VARS", len(self.code.freevars))
         if self.code.flags & CO_GENERATOR:
             self.do("RETURN_GENERATOR")
@@ -275,7 +276,7 @@ def _copy(activation: Activation, unbound: frozenset[int], calls: bool, handles:
     if activation.is_model:
         code.filename = MODELS
     line, end_line, column, end_column = at.position
-    prologue = _Prologue(activation, code, InstrLocation(line, end_line, column, end_column))
+    prologue = _Prologue(activation, code, location_of((line, end_line, column, end_column)))
     prologue.begin()
     prologue.fill_variables(activation, unbound)
     prologue.fill_stack(activation)

@@ -157,7 +157,7 @@ def _roots(state: State) -> Iterable[V]:
         for k, value in enumerate(frame.locals):
             if value is not None and live >> k & 1:
                 yield value
-        yield from frame.stack
+        yield from iter(frame.stack)
         if frame.owner is not None:
             yield Ref(frame.owner)
 

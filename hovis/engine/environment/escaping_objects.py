@@ -187,7 +187,7 @@ def _there_is(holder: Any, name: object) -> object:
 def _named(code: Any, namespace: Any, cells: Iterable[types.CellType] = ()) -> Iterator[object]:
     """Yield the globals that code names, the contents of its cells, and the globals that it names in the modules among these."""
     held = [*named_globals(code, namespace), *gc.get_referents(*cells)]
-    yield from held
+    yield from iter(held)
     for one in held:
         if type(one) is types.ModuleType:
             yield from named_globals(code, vars(one))

@@ -179,7 +179,7 @@ class _Walk:
 
 def names_in(code: CodeType) -> Iterator[str]:
     """Yield the globals and attributes that code mentions, including those of nested functions."""
-    yield from code.co_names
+    yield from iter(code.co_names)
     for value in code.co_consts:
         if type(value) is CodeType:
             yield from names_in(value)

@@ -40,7 +40,7 @@ def _is_enabled(logger: Any, level: int) -> bool:
 
 def _handlers(logger: Any) -> Iterator[Any]:
     while logger is not None:
-        yield from logger.handlers
+        yield from iter(logger.handlers)
         logger = logger.parent if logger.propagate else None
 
 

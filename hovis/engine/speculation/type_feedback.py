@@ -357,7 +357,7 @@ def _sample(items: list[int], inner: Callable[[list[int]], Iterator[int]]) -> No
 
 
 def _inner(items: list[int]) -> Iterator[int]:
-    yield from items
+    yield from iter(items)
 
 
 def _first_slot(first: object, second: object) -> int | None:

@@ -215,13 +215,13 @@ def terminator_operands(terminator: Terminator) -> Iterator[Operand]:
         case Return() | Raise():
             yield terminator.value
     for edge in edges(terminator):
-        yield from edge.args
+        yield from iter(edge.args)
 
 
 def operands(block: Block) -> Iterator[Operand]:
     """Yield all operands in a block, in the order of the text; dimensions are not included."""
     for op in block.all_ops():
-        yield from op.operands()
+        yield from iter(op.operands())
     yield from terminator_operands(block.terminator)
 
 

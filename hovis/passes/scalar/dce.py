@@ -99,7 +99,7 @@ class _Needed:
 
     def _roots(self, function: Function) -> Iterator[Operand]:
         dropped: list[Value] = []
-        yield from function.params
+        yield from iter(function.params)
         for block in function.blocks:
             for op in block.ops:
                 if op.callee is operations.drop or op.callee is operations.keep:
