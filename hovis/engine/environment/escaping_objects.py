@@ -6,6 +6,7 @@ the object does not escape; if it escapes, unknown code may store any of them.
 
 import gc
 import operator
+import sys
 import types
 import weakref
 from collections import defaultdict
@@ -19,12 +20,13 @@ from hovis.engine.state.type_lookup import attribute_place, is_python_class
 from hovis.ir.model import VALUES, Block, Effect, Function, Op, Raise, Return, edges
 from hovis.ir.operations import drop, is_method_of, keep, keeps, lacks, make_function
 from hovis.lattice import Const, inline_attributes
+from hovis.lattice.inspection import is_a
 
 #: Operations that read or store one attribute by its name, and those that only use the identity or class of their operand.  By id.
 _BY_NAME: Final = frozenset(map(id, (getattr, setattr, delattr, object.__setattr__, object.__delattr__, lacks)))
 _ASKING: Final = frozenset(map(id, (type, isinstance, operator.is_, operator.is_not, id, drop, keep, keeps, is_method_of)))
 #: Classes of objects that hold nothing.
-_LEAVES: Final = frozenset({int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), range, types.CodeType, types.ModuleType})
+_LEAVES: Final = frozenset({int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), range, types.CodeType})
 #: Names by which a function can reach objects that its code does not name.
 _ANYTHING: Final = frozenset({"__globals__", "_getframe", "currentframe", "eval", "exec", "gc", "globals"})
 #: How an object is reached: it is passed itself, another object (or its class) holds it, or the code of a function names it.  A function that another
@@ -81,7 +83,11 @@ class _Search:
             if id(one) in known or (how is _NAMED and not is_class and id(one) in self.ways[_HELD, id(None)]):
                 continue
             known.add(id(one))
-            if (cls is dict and "__builtins__" in one) or (is_class and not is_python_class(one)):
+            if _is_namespace(one):
+                if how is _GIVEN:
+                    return False  # it leads to everything
+                continue
+            if is_class and not is_python_class(one):
                 continue
             self.reached[id(one)] = one
             if id(one) in self.wanted:
@@ -131,6 +137,15 @@ def _of_class(cls: type, how: int, namespace: Any) -> Iterable[object]:
     """
     own = how is _GIVEN or (namespace is not None and namespace.get("__name__") == cls.__module__)
     return [held for base in cls.__mro__ if is_python_class(base) for held in vars(base).values() if own or type(held) is not types.FunctionType]
+
+
+def _is_namespace(one: object) -> bool:
+    """Is an object a module, or the namespace of one?"""
+    if type(one) is dict:
+        name = one.get("__name__")
+        module = sys.modules.get(name) if type(name) is str else None
+        return is_a(module, types.ModuleType) and attribute_place(module) is one
+    return is_a(one, types.ModuleType)
 
 
 def _reaches_anything(callee: object) -> bool:

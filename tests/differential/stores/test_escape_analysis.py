@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import types
 
 import pytest
@@ -83,3 +84,24 @@ def test_functions_of_several_modules(first, second, way):
     if way == "specialize":
         assert not residual.trace.fallback
     same(observe(program(first, second), args), observe(residual, args), f"{first} {second} {way}")
+
+
+def store_by_module(given):
+    given.m.x = 7
+
+
+def store_by_name(given):
+    given["m"].x = 7
+
+
+@pytest.mark.parametrize(("given", "stores"), [("owner", store_by_module), ("vars(owner)", store_by_name), ("{'__builtins__': {}, 'm': m}", store_by_name)])
+def test_a_module_leads_to_everything_in_it(monkeypatch, given, stores):
+    def made():
+        owner = module("owner", OWNER)
+        monkeypatch.setitem(sys.modules, "owner", owner)
+        return module("main", MAIN, m=owner.m, first=eval(given, {"owner": owner, "m": owner.m}), second=None).fn
+
+    args = 5, stores, lambda given: None
+    expected = observe(made(), args)
+    assert made()(*args)[0] == 7
+    same(expected, observe(hovis.specialize(made(), Int, Any, Any), args), given)
