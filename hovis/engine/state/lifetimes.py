@@ -46,7 +46,45 @@ def held(state: State) -> dict[int, Dyn]:
 
 def held_by(state: State, holders: Iterable[V]) -> dict[int, Dyn]:
     """Return the values with a visible end that can be reached from holders, in the order in which they end when the holders are dropped."""
-    return {key: value for key, value in _reached(state, holders).items() if value.ends}
+    holders = list(holders)
+    found = {key: value for key, value in _reached(state, holders).items() if value.ends}
+    return found if len(found) < 2 else {key: found[key] for key in (*_released(state, holders), *found) if key in found}
+
+
+def _released(state: State, holders: Sequence[V]) -> list[int]:
+    """Return which values end when the holders are dropped one after another, in order: a value ends with the last reference to it (Py_DECREF).
+
+    Values that are in a cycle, and values of which each has one holder alone, are left out: their order is that in which they are reached.
+    """
+    counts: Counter[int] = Counter()
+    todo = list(holders)
+    while todo:
+        value = todo.pop()
+        counts[_identity(value)] += 1
+        if type(value) is Ref and counts[-value.aid] == 1:
+            todo += _parts(state.heap[value.aid])
+    del counts[0]  # known values
+    if counts and max(counts.values()) == 1:
+        return []
+    ended: list[int] = []
+    todo = list(holders)[::-1]
+    while todo:
+        value = todo.pop()
+        counts[_identity(value)] -= 1
+        if counts[_identity(value)]:
+            continue
+        if type(value) is Dyn:
+            ended.append(id(value.value))
+        elif type(value) is Ref:
+            obj = state.heap[value.aid]
+            ended.append(id(obj.node))
+            todo += _parts(obj)
+    return ended
+
+
+def _parts(obj: VObj) -> tuple[V, ...]:
+    """Return what an object is known to hold, in the reverse order of its release."""
+    return obj.holding if obj.forgotten != "suspect" else ()
 
 
 def in_ending_order(held: list[V]) -> list[V]:
@@ -80,8 +118,7 @@ def _reached(state: State, holders: Iterable[V]) -> dict[int, Dyn]:
             if obj.watched:
                 assert obj.node is not None
                 found[id(obj.node)] = Dyn(obj.node, Type(obj.cls), ends=ENDS)
-            if obj.forgotten != "suspect":
-                todo += obj.holding
+            todo += _parts(obj)
     return found
 
 

@@ -385,11 +385,39 @@ def held_by_a_running_generator(n):
     print("waiting")
 
 
+def in_a_list_and_a_variable(n):
+    items = [Ends("item")]
+    one = Ends("one")
+    items.append(one)
+    other = Ends("other")
+    table = {"a": other, "b": [Ends("inner"), other, one]}
+    print("over", n)
+
+
+def in_lists_of_several_frames(n):
+    def fill(items, n):
+        one = Ends(n)
+        items.append(one)
+        if n:
+            fill(items, n - 1)
+        print("left", n)
+
+    fill([Ends("first")], n)
+    print("over")
+
+
+def temporaries_before_a_variable(n):
+    kept = Ends("kept")
+    kept = Ends("kept again")
+    return [Ends("temporary").name for _ in range(2)], n
+
+
 PROGRAMS = [
     closed_by_hand, handled_in_an_inlined_call, items_of_a_list, values_of_a_dict, items_of_a_tuple, locals_at_the_end, left_by_break, temporaries,
     held_weakly, referred_to_weakly, held_by_a_running_generator,
     frames_that_a_traceback_holds, a_generator_in_such_a_frame, holders_that_nobody_reads, never_bound_on_one_way, suspended_in_a_list, iterators_at_their_end, taken_from_a_context,
     filled_in_a_loop, entries_filled_in_a_loop, measured_list, laid_over, in_an_object, made_from_an_iterable, filled_by_a_call, filled_through_another,
+    in_a_list_and_a_variable, in_lists_of_several_frames, temporaries_before_a_variable,
 ]  # fmt: skip
 LEAVING = [leaves_with_a_traceback, leaves_from_a_handler, leaves_another_way]
 
@@ -405,7 +433,13 @@ def _without_collector():
 @pytest.mark.parametrize("fn", PROGRAMS)
 @pytest.mark.parametrize("spec", [hovis.Any, hovis.Int])
 def test_ends_where_it_does(fn, spec):
-    same(observe(fn, (3,)), observe(hovis.specialize(fn, spec), (3,)))
+    expected = observe(fn, (3,))
+    same(expected, observe(hovis.specialize(fn, spec), (3,)))
+    for _ in range(40):  # for CPython to specialize its instructions
+        observe(fn, (3,))
+    jitted = hovis.jit(fn)
+    for _ in range(4):
+        same(expected, observe(jitted, (3,)))
 
 
 @pytest.mark.parametrize("fn", LEAVING)

@@ -10,13 +10,13 @@ from types import BuiltinFunctionType, FunctionType, MethodDescriptorType
 from typing import Any, Final
 
 from hovis.backend.assembler.encode import OP, POP_TOP, PRECALL, STRICT_BOOL
-from hovis.backend.assembler.liveness import Flow
+from hovis.backend.assembler.liveness import Flow, may_finalize
 from hovis.backend.assembler.selection import control_rules as _rows  # noqa: F401  # imported for its side effect: it registers the rules
 from hovis.backend.assembler.selection import inline_guards
 from hovis.backend.assembler.selection.constant_pool import Pool
 from hovis.backend.assembler.selection.operator_rules import ATTRIBUTE, IS, IS_NOT, NOT, TRUTH, UNPACK, spread
 from hovis.backend.assembler.selection.selection_rules import CHOSEN, FIXED, Rule, constant_of, is_bool, is_constant
-from hovis.backend.assembler.selection.stack_code import COVER, DO, DROP, GUARD, KEEP, MOVE, STORE, UNGUARD, Item, StackCode, Writer
+from hovis.backend.assembler.selection.stack_code import COVER, DO, DROP, GUARD, KEEP, LOAD, MOVE, STORE, UNGUARD, Item, StackCode, Writer
 from hovis.backend.assembler.selection.variable_rules import ALIASES
 from hovis.backend.tracebacks import Trim, Untrim, outline
 from hovis.ir import operations as ops
@@ -151,7 +151,8 @@ class Linear(StackCode):
         if isinstance(terminator, Return) and not (block.ops and block.ops[-1].callee is ops.resume):  # what is resumed holds the values from then on
             # a Return releases the frame at once; with a Raise it lives as long as the traceback, which a local with the exception would keep alive
             kinds = [item[0] for item in items[start:]]
-            if kinds.count(DROP) < 2:  # else the values are released in the user's order
+            ends = {item[1] for item in items[start:] if item[0] in (LOAD, DROP) and may_finalize(item[1].type)} if DROP in kinds else set()
+            if len(ends) < 2:  # else the values are released in the user's order
                 self.tails[block] = len(items) if terminator.value in self.inline or GUARD in kinds else start
         self._terminator(block, step)
         return items
