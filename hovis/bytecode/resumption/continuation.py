@@ -270,6 +270,10 @@ def _copy(activation: Activation, unbound: frozenset[int], calls: bool, handles:
     """
     original, at = activation.code, activation.at
     code = ConcreteBytecode.from_code(original, extended_arg=True)
+    for one in code:
+        place = one.location
+        if place is not None and place.col_offset is None and place.end_lineno is not None and place.end_lineno != place.lineno:
+            one.location = location_of((place.lineno, None, None, None))  # lines without columns, which the package reads but does not write
     code.freevars.append(_VALUES)
     code.flags &= ~_VARIADIC
     code.argcount, code.posonlyargcount, code.kwonlyargcount = min(original.co_argcount, 1), 0, 0

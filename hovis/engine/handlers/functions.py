@@ -66,6 +66,8 @@ def _closure(m: Machine, closure: V | None) -> tuple[V, ...]:
 
 #: The cells of a function with its attributes. The annotations are a tuple of names and values, or what makes them (3.14).
 _FIXED: Final = {"defaults": 0, "kwdefaults": 1, "annotations": 2, "annotate": 2}
+#: Does a function that gets what makes its annotations put its own name into the qualified name of that? (3.15 compiles it so.)
+_RENAMES: Final = sys.version_info[:2] == (3, 14)
 
 
 @handles("SetFunctionAttr")
@@ -77,6 +79,9 @@ def set_function_attr(m: Machine, name: str) -> None:
         obj = obj.replace(cells=(*obj.cells[:3], *_closure(m, value)))
     else:
         obj = obj.with_cell(_FIXED[name], value)
+    if name == "annotate" and _RENAMES and isinstance(value, Ref):
+        maker = m.state.heap[value.aid]
+        m.put(value, maker.replace(extra=(*maker.extra[:3], f"{obj.extra[3]}.{maker.extra[2]}")))
     m.put(function, obj)
     m.push(function)
 

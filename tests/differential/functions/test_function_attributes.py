@@ -242,7 +242,7 @@ def test_annotate(spec):
     def told(x):
         def f(a: int): return a
         def g(b: str): return b
-        seen = [g.__annotate__(1), f.__annotate__ is None]
+        seen = [g.__annotate__(1), g.__annotate__.__qualname__, f.__annotate__ is None]
         f.__annotate__ = g.__annotate__
         seen.append(f.__annotations__)
         f.__annotate__ = None
