@@ -36,6 +36,9 @@ LAST_FIRST = sys.version_info >= (3, 14)
 #: Do FOR_ITER and SEND take an iterator with NULL above it, or a list or tuple with an index (3.15)?
 INDEXED = sys.version_info >= (3, 15)
 
+#: Does the code that makes annotations get the name of its function only when that is made? (Before, there is none; later, it is compiled so.)
+ANNOTATE_NAMED_LATER = sys.version_info[:2] == (3, 14)
+
 #: Opcodes of calls, which check for signals at the beginning or the end of the call.
 _CALLS = frozenset({"CALL", "CALL_FUNCTION_EX", "CALL_KW"})
 

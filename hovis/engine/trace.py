@@ -245,6 +245,7 @@ def _trace(engine: PythonEngine, initial: Callable[[], State], fuel: int, choice
     part = budget.BRIEF if engine.tables.expensive else 1
     effort.begin(fuel * budget.SHARES[0] * part, fuel / FUEL * part, first=True)
     while True:
+        effort.renew()
         effort.until = deadline.clock() + deadline.left() * budget.TIMES[-attempts] * (budget.BRIEF if engine.tables.expensive else 1)
         try:
             engine.resolving = False
@@ -283,7 +284,7 @@ def _reads_less(engine: PythonEngine, functions: Sequence[Function]) -> bool:
     False if nothing new was recorded.
     """
     environment = engine.environment
-    stored = aliased_stores.find(functions, environment.static_parts, environment.asked.values())
+    stored = aliased_stores.find(functions, environment.static_parts, environment.asked, environment.only_hiding())
     thawed: list[Any] = [one for held in stored.objects for one in environment.thaw_later(held)]
     thawed += [held for held in stored.objects if isinstance(held, types.FunctionType) and environment.leave_function(held)]
     if engine.tables.stored:

@@ -12,7 +12,7 @@ import functools
 import operator
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from hovis.engine.environment.guards import Guard, can_change
@@ -64,12 +64,14 @@ class Found(NamedTuple):
     globals: list[tuple[dict[str, Any], str]]
 
 
-def find(functions: Iterable[Function], reads: Reads, asked: Iterable[Guard]) -> Found:
+def find(functions: Iterable[Function], reads: Reads, asked: Mapping[Any, Guard], hiding: Container[Any] = ()) -> Found:
     """Find what was read and may be modified by a store into an unknown object: known objects, module globals, and attributes that known classes
     were asked for.
+
+    hiding: the keys of those classes and attributes where only a descriptor would matter. Unknown code is assumed not to add one.
     """
-    values = Values(list(functions), [guard for guard in asked if guard.kind == "class"])
-    candidates = _Candidates(reads, values)
+    values = Values(list(functions), list(asked.values()))
+    candidates = _Candidates(reads, values, [guard for key, guard in asked.items() if key not in hiding])
     objects: dict[int, object] = {}
     attributes: set[tuple[type, str]] = set()
     variables: dict[tuple[int, str], tuple[dict[str, Any], str]] = {}
@@ -93,16 +95,16 @@ class _Candidates:
     name tell.
     """
 
-    def __init__(self, reads: Reads, values: Values) -> None:
+    def __init__(self, reads: Reads, values: Values, changeable: Iterable[Guard]) -> None:
         self.values = values
         self.reads = [(held, parts) for held, parts in reads.values() if not _is_namespace(held)]
         self.spaces: list[tuple[Any, set[Any]]] = [(held, parts) for held, parts in reads.values() if _is_namespace(held)]
-        self.names: dict[str, set[type]] = {}
+        #: the classes that were asked for an attribute, by its name, and those of them where unknown code may change it
+        self.names, self.open = _classes(values.asked), _classes(changeable)
         #: names of methods and the like, which unknown code is assumed not to change
         self.methods: set[str] = set()
         for guard in values.asked:
-            if not (guard.name.startswith("__") and guard.name.endswith("__")):
-                self.names.setdefault(guard.name, set()).update(base for base in guard.holder.__mro__ if can_change(base))
+            if guard.name in self.names:
                 if any(is_a(held, types.FunctionType | staticmethod | classmethod | property) for _, held in guard.value):
                     self.methods.add(guard.name)
         self.found: dict[object, tuple[list[object], list[tuple[type, str]]]] = {}
@@ -131,10 +133,20 @@ class _Candidates:
             objects = [held for held, parts in self.reads if store.is_of(parts) and store.may_mean(held, owned)]
             classes = []
             if store.fits is _has_attributes or (store.unknown and store.fits is _any):
-                named = {name: ones for name, ones in self.names.items() if store.name in (name, WHOLE) and not (store.unknown and name in self.methods)}
+                every = {name: ones for name, ones in self.open.items() if name not in self.methods} if store.unknown else self.names
+                named = {name: ones for name, ones in every.items() if store.name in (name, WHOLE)}
                 classes = [(cls, name) for name, ones in named.items() for cls in ones if _may_be(store.kind, cls)]
             self.found[key] = objects, classes
         return self.found[key]
+
+
+def _classes(asked: Iterable[Guard]) -> dict[str, set[type]]:
+    """Return the classes in which each attribute was looked up, by its name."""
+    found: dict[str, set[type]] = {}
+    for guard in asked:
+        if not (guard.name.startswith("__") and guard.name.endswith("__")):
+            found.setdefault(guard.name, set()).update(base for base in guard.holder.__mro__ if can_change(base))
+    return found
 
 
 def _is_namespace(held: object) -> bool:

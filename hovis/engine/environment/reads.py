@@ -1,6 +1,6 @@
 """The environment as the traced code reads and writes it: guards, and what is thawed, that is, read at run time (see guards)."""
 
-from collections import deque
+from collections import Counter, deque
 from types import CellType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -53,6 +53,9 @@ class Environment:
         self.assumed: dict[Any, Guard] = {}
         #: lookups of class attributes, whether or not they are relied upon
         self.asked: dict[Any, Guard] = {}
+        #: how often each was looked up, and how often because a descriptor of the class would be in the place of an attribute of the instance
+        self._lookups: Counter[Any] = Counter()
+        self._hiding: Counter[Any] = Counter()
         self.volatile: frozenset[Any] = frozenset()
         self.reads: set[Any] = set()
         #: the keys of reads that might tell a loop to end (see environment_loops)
@@ -223,6 +226,7 @@ class Environment:
             return
         if can_change(cls) and not cls.__module__.startswith("hovis."):
             key = ("class", id(cls), name)
+            self._lookups[key] += 1
             if self.tables.thawed_attributes and self._is_thawed(cls, name):
                 return
             if key not in self.asked:
@@ -236,6 +240,16 @@ class Environment:
             self.guards[key] = guard
             self._rely(key)
             self.guard("bases", cls, None, cls.__mro__)
+
+    def looked_for_descriptor(self, cls: type, name: str) -> None:
+        """Record that the class has not been asked for more, in the latest look-up, than whether it has a descriptor in the place of an attribute
+        of its instances.
+        """
+        self._hiding["class", id(cls), name] += 1
+
+    def only_hiding(self) -> set[Any]:
+        """Return the keys in ``asked`` of attributes that a class was never asked for in another way than ``looked_for_descriptor`` says."""
+        return {key for key, count in self._hiding.items() if self._lookups[key] == count}
 
     def _is_thawed(self, cls: type, name: str) -> bool:
         """Does the traced code write the attribute in the class from which cls inherits it, or in one that precedes it in the MRO?"""

@@ -6,7 +6,7 @@ import types
 from importlib.machinery import ModuleSpec
 from typing import Any, Final
 
-from hovis.bytecode.normalize import normalize
+from hovis.bytecode.normalize import ANNOTATE_NAMED_LATER, normalize
 from hovis.engine.call import call
 from hovis.engine.control import raising, unpacking
 from hovis.engine.machine.call_results import finish, opaque
@@ -66,8 +66,6 @@ def _closure(m: Machine, closure: V | None) -> tuple[V, ...]:
 
 #: The cells of a function with its attributes. The annotations are a tuple of names and values, or what makes them (3.14).
 _FIXED: Final = {"defaults": 0, "kwdefaults": 1, "annotations": 2, "annotate": 2}
-#: Does a function that gets what makes its annotations put its own name into the qualified name of that? (3.15 compiles it so.)
-_RENAMES: Final = sys.version_info[:2] == (3, 14)
 
 
 @handles("SetFunctionAttr")
@@ -79,7 +77,7 @@ def set_function_attr(m: Machine, name: str) -> None:
         obj = obj.replace(cells=(*obj.cells[:3], *_closure(m, value)))
     else:
         obj = obj.with_cell(_FIXED[name], value)
-    if name == "annotate" and _RENAMES and isinstance(value, Ref):
+    if name == "annotate" and ANNOTATE_NAMED_LATER and isinstance(value, Ref):
         maker = m.state.heap[value.aid]
         m.put(value, maker.replace(extra=(*maker.extra[:3], f"{obj.extra[3]}.{maker.extra[2]}")))
     m.put(function, obj)

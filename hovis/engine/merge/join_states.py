@@ -193,16 +193,17 @@ def _missing(cell: V) -> bool:
 
 
 def align(old: State, new: State) -> bool:
-    """Drop from both states the locals that only one of them still holds, as they are dead, unless their end would show.
+    """Drop from both states the locals that only one of them still holds, as they are dead, unless that would end something visibly.
 
     Drop classes that only one of them has defined as well.  Return whether anything has changed in old.
     """
     changed = False
-    for one, other in zip(old.frames, new.frames, strict=True):
+    for depth, (one, other) in enumerate(zip(old.frames, new.frames, strict=True)):
         for k, (x, y) in enumerate(zip(one.locals, other.locals, strict=True)):
             if (x is None) != (y is None):
                 held = y if x is None else x
-                gone = UNBOUND_VALUE if (new if x is None else old).ends_visibly(held, set()) else None
+                state = new if x is None else old
+                gone = UNBOUND_VALUE if state.ends_visibly(held, set()) and not state.outlives(held, depth) else None
                 one.locals[k] = (gone if x is None else x) if gone else None
                 other.locals[k] = (gone if y is None else y) if gone else None
                 changed |= one.locals[k] is not x

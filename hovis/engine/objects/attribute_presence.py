@@ -43,6 +43,8 @@ def presence(m: Machine, value: V, name: str) -> bool | None:
             return instances.own(m, value, cls, name) is not ABSENT
         return True if name in ("__class__", "__dict__") else None
     own = instances.own(m, value, cls, name)
+    if raw is ABSENT and own is not ABSENT:
+        m.environment.looked_for_descriptor(cls, name)
     if own is UNKNOWN:
         return True if raw is not ABSENT and descriptors.runs_nothing(raw) else None
     if own is not ABSENT:

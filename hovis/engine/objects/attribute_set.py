@@ -126,6 +126,8 @@ def generic_set(m: Machine, target: V, cls: type, name: str, value: V, mode: str
         return left(m, fn, told)
     if not slot and not has_dict(cls):
         return complain(m, fn, told)
+    if raw is ABSENT:
+        m.environment.looked_for_descriptor(cls, name)
     return _store(m, target, name, value, slot)
 
 

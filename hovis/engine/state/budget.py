@@ -103,6 +103,10 @@ class Effort:
         self.emitted = self.opaque = 0
         self.spent, self.covered = {}, set()
 
+    def renew(self) -> None:
+        """Give the attempt all of its share, for a trace from the beginning with what the last one has learned."""
+        self.begin(self.fuel, self.share, self.first)
+
     def limit(self) -> float:
         """Return the number of steps, counted from the start of tracing, at which the attempt ends."""
         most = self.fuel + self.share * allowance(self.places())

@@ -190,6 +190,17 @@ class State:
             reach(self.heap, [one.aid for one in (*called.locals, *called.stack) if type(one) is Ref], reached)
         return aid in reached or any(type(one) is Ref and one.aid == aid for one in frame.stack)
 
+    def outlives(self, value: V | None, depth: int) -> bool:
+        """Does a frame below the one at this depth hold the object, on its stack or in a variable that it reads later, as long as this frame lives?"""
+        if type(value) is not Ref or self.frames[depth].code.is_generator:  # a generator may be suspended, and live longer
+            return False
+        for frame in self.frames[:depth]:
+            live = live_after(frame.code, frame.pc)
+            places = (*frame.stack, *(one for k, one in enumerate(frame.locals) if live >> k & 1))
+            if any(type(one) is Ref and one.aid == value.aid for one in places):
+                return True
+        return False
+
     def ends_visibly(self, value: V | None, clean: set[int]) -> int:
         """Return how visible the end of value, and of all that it holds, is: 0, or the highest constant (see ENDS). clean: objects known to hold
         nothing with a visible end.

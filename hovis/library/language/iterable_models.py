@@ -143,30 +143,15 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
         total, done = _sum_floats(total, iterator)
         if done:
             return total
-    exact = _COMPLEX and type(total) is complex
-    real = imag = lost = lost_imag = 0.0
-    if exact:
-        real, imag = total.real, total.imag
+    if _COMPLEX and type(total) is complex:
+        total, done = _sum_complex(total, iterator)
+        if done:
+            return total
     while True:
         item = next(iterator, END)
         if item is END:
-            return complex(_compensated(real, lost), _compensated(imag, lost_imag)) if exact else total
-        if not exact:
-            total = total + item
-            continue
-        kind = type(item)
-        if kind is complex:
-            real, lost = _add(real, lost, item.real)
-            imag, lost_imag = _add(imag, lost_imag, item.imag)
-        elif issubclass(kind, int):
-            real, lost = _add(real, lost, float(item if kind is int or kind is bool else int.__int__(item)))
-            imag = imag + 0.0
-        elif issubclass(kind, float):
-            real, lost = _add(real, lost, item if kind is float else float.__float__(item))
-            imag = imag + 0.0
-        else:
-            exact = False
-            total = complex(_compensated(real, lost), _compensated(imag, lost_imag)) + item
+            return total
+        total = total + item
 
 
 def _sum_floats(total: Any, iterator: Any) -> Any:
@@ -192,6 +177,28 @@ def _sum_floats(total: Any, iterator: Any) -> Any:
                 total = total + value
                 continue
         return _compensated(total, lost) + item, False
+
+
+def _sum_complex(total: Any, iterator: Any) -> Any:
+    """The fast path for complex numbers. Return the sum, and whether the iterator is exhausted."""
+    real, imag = total.real, total.imag
+    lost = lost_imag = 0.0
+    while True:
+        item = next(iterator, END)
+        if item is END:
+            return complex(_compensated(real, lost), _compensated(imag, lost_imag)), True
+        kind = type(item)
+        if kind is complex:
+            real, lost = _add(real, lost, item.real)
+            imag, lost_imag = _add(imag, lost_imag, item.imag)
+        elif issubclass(kind, int):
+            real, lost = _add(real, lost, float(item if kind is int or kind is bool else int.__int__(item)))
+            imag = imag + 0.0
+        elif issubclass(kind, float):
+            real, lost = _add(real, lost, item if kind is float else float.__float__(item))
+            imag = imag + 0.0
+        else:
+            return complex(_compensated(real, lost), _compensated(imag, lost_imag)) + item, False
 
 
 def _add(total: Any, lost: Any, item: Any) -> Any:

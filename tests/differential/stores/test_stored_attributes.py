@@ -696,3 +696,41 @@ def test_objects_that_unknown_code_reaches_in_roundabout_ways(fn, unknown, monke
         outcomes.append(way(1, unknown))
     assert outcomes[0] > 1
     assert outcomes[0] == outcomes[1]
+
+
+class Least:
+    def __init__(self, name, least):
+        self.name, self.least = name, least
+
+    def check(self, n):
+        return self.least < n, self.name
+
+
+LEAST = Least("least", 3)
+
+
+def of_a_class_that_is_given(n, told):
+    told(Least)
+    return LEAST.check(n), getattr(LEAST, "more", None)
+
+
+def test_unknown_code_puts_no_descriptor_in_the_place_of_an_attribute(monkeypatch):
+    """It may add attributes to a class that it is given, and so may a descriptor under ``jit``."""
+    trace = hovis.trace(of_a_class_that_is_given, Int, Any)
+    assert [op.args[1].value for op in trace.ops if op.callee is getattr] == ["more"]
+
+    def adds(cls):
+        monkeypatch.setattr(cls, "more", 7, raising=False)
+
+    def hides(cls):
+        adds(cls)
+        monkeypatch.setattr(cls, "least", property(lambda self: 99), raising=False)
+
+    def outcomes(fn, told):
+        monkeypatch.undo()
+        return fn(5, print), fn(5, told), fn(5, print)
+
+    assert outcomes(hovis.specialize(of_a_class_that_is_given, Int, Any), adds) == outcomes(of_a_class_that_is_given, adds)
+    for told in (adds, hides):
+        assert outcomes(hovis.jit(of_a_class_that_is_given), told) == outcomes(of_a_class_that_is_given, told)
+    monkeypatch.undo()

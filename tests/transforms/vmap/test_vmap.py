@@ -319,7 +319,7 @@ def test_effects_are_refused_where_they_are():
 def test_division_of_pythons_numbers():
     with pytest.raises(ZeroDivisionError):
         hovis.vmap(lambda s: 1.0 / float(s))(np.array([1.0, 0.0]))
-    with pytest.raises(ValueError, match="math domain error"):
+    with pytest.raises(ValueError, match="math domain error|expected a nonnegative input"):  # before 3.14, and since
         hovis.vmap(lambda s: math.sqrt(s))(np.array([1.0, -1.0]))
     assert hovis.vmap(lambda n: int(n) * 4)(np.array([1, 2**62])).tolist() == [4, 2**64]
 

@@ -169,7 +169,7 @@ def test_what_is_not_caught_is_raised():
     got = hovis_xla.jit(kept)
     agree(kept, got, 1.0, 2.0)
     assert type(got(1.0, 0.0)) is ZeroDivisionError
-    assert got(1.0, 0.0).args == ("float division by zero",)
+    assert got(1.0, 0.0).args == kept(1.0, 0.0).args
 
 
 def test_what_is_no_index():
