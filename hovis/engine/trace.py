@@ -192,7 +192,8 @@ def run(
     fuel += budget.PER_PART * held + budget.PER_INSTRUCTION * len(code.instructions)
     engine = engine_for(library, package, frozen, known_sizes, volatile, held)
     engine.tables.wanted, engine.assumptions, engine.environment.fixed = wanted, assumptions, fixed
-    data = [value for name, value in fn.__globals__.items() if not name.startswith("__") and not issubclass(type(value), str | bytes)]
+    named = list(fn.__globals__.items())
+    data = [value for name, value in named if not (type(name) is str and name.startswith("__")) and not issubclass(type(value), str | bytes)]
     roots = engine.effort.roots = [*(part.value for part in parts if isinstance(part, Fixed)), *data, fn.__closure__]
     engine.environment.guard("function", fn, None, fn.__code__)
     engine.environment.guard("defaults", fn, None, (fn.__defaults__, fn.__kwdefaults__))

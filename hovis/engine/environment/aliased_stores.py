@@ -48,6 +48,8 @@ _ASKING: Final[dict[int, tuple[str, ...]]] = {
         operator.getitem: "getitem", operator.truth: "bool len", operator.not_: "bool len", operator.contains: "contains iter getitem eq next",
     }.items()
 }  # fmt: skip
+#: Stores by a key.
+_BY_KEY: Final = frozenset(map(id, (operator.setitem, operator.delitem)))
 #: Special methods that run only when objects or classes are created or destroyed.
 _UNASKED: Final = frozenset(("__init__", "__new__", "__init_subclass__", "__class_getitem__", "__set_name__", "__del__"))
 #: Methods of builtin containers that store nothing.
@@ -122,7 +124,8 @@ class _Candidates:
             if not _may_be(store.kind, target):
                 continue
             at = id(target)
-            found += [(at, held, name) for name in parts if name is not WHOLE and store.name in (name, WHOLE)]
+            told = store.key if _is_plain(store.key) else store.name
+            found += [(at, held, name) for name in parts if name is not WHOLE and told in (name, WHOLE)]
         return found
 
     def of(self, store: "_Store") -> tuple[list[object], list[tuple[type, str]]]:
@@ -147,6 +150,11 @@ def _classes(asked: Iterable[Guard]) -> dict[str, set[type]]:
         if not (guard.name.startswith("__") and guard.name.endswith("__")):
             found.setdefault(guard.name, set()).update(base for base in guard.holder.__mro__ if can_change(base))
     return found
+
+
+def _is_plain(key: object) -> bool:
+    """Is a key compared with names as its type or its identity tells? (Not the one that stands for any key.)"""
+    return key is not WHOLE and (type(key) in ATOMS or (is_python_class(type(key)) and lookup(type(key), "__eq__") is object.__eq__))
 
 
 def _is_namespace(held: object) -> bool:
@@ -202,10 +210,14 @@ class _Store:
     if unknown code does it.
     """
 
-    __slots__ = ("fits", "kind", "name", "target", "unknown")
+    __slots__ = ("fits", "key", "kind", "name", "target", "unknown")
 
-    def __init__(self, target: Operand, name: object = WHOLE, fits: Callable[[type], bool] = _any, unknown: bool = False, kind: Any = WHOLE) -> None:
+    def __init__(
+        self, target: Operand, name: object = WHOLE, fits: Callable[[type], bool] = _any, unknown: bool = False, kind: Any = WHOLE, key: Any = WHOLE
+    ) -> None:
         self.target = target
+        #: the key of the item that is stored, if it is known
+        self.key = key
         #: the type of the object that is stored into; None: it may be any object that can be reached from target
         self.kind = getattr(target, "type", None) if kind is WHOLE else kind
         self.name = name
@@ -242,7 +254,8 @@ def _stores(op: Op) -> Iterator[_Store]:
             yield _Store(into, name_in(op), _has_attributes)
     elif callee in INTO_FIRST:
         if into is not None:
-            yield _Store(into, fits=_having(f"__{_name(op)}__") if callee in OPERATORS else _any)
+            key = op.args[1].value if callee in _BY_KEY and isinstance(op.args[1], Const) else WHOLE
+            yield _Store(into, fits=_having(f"__{_name(op)}__") if callee in OPERATORS else _any, key=key)
     elif isinstance(op.callee, types.MethodDescriptorType | types.WrapperDescriptorType):
         if into is not None:
             yield _Store(into, fits=_derived_from(op.callee.__objclass__))

@@ -52,10 +52,10 @@ def kept(m: "Machine", callee: object, args: list[V], kwargs: dict[str, V] | Non
     if id(callee) in _IDENTIFYING:
         return [_held(m, args[0]), *args[1:]] if args else args
     if id(callee) in _SHOWING:
-        if kwargs:
-            _hold_all(m, _shown(m, kwargs.values()))
         values = [_held(m, value) if type(value) is Dyn and _is_shown(value.type) else value for value in args]
-        _hold_all(m, _shown(m, values))
+        more = list((kwargs or {}).values())
+        for shown in (*(value for value in more if type(value) is Dyn and _is_shown(value.type)), *_shown(m, (*values, *more))):
+            _held(m, shown)
         return values
     return args
 
@@ -67,11 +67,13 @@ def _refers_weakly(callee: object) -> int | None:
     return 1 if callee is weakref.ref.__new__ else None
 
 
-def _shown(m: "Machine", values: Iterable[V]) -> list[int]:
-    """Return the objects of the trace in values whose texts contain their address."""
+def _shown(m: "Machine", values: Iterable[V]) -> list[V]:
+    """Return the objects of the trace, and those in them, whose texts contain their address, as far as the texts of values contain theirs."""
     heap = m.state.heap
     held = [value.aid for value in values if type(value) is Ref]
-    return sorted(aid for aid in reachable(heap, held) if _tells_place(heap[aid])) if held else []
+    reached = sorted(reachable(heap, held)) if held else []
+    inside = [cell for aid in reached if not _tells_place(heap[aid]) for cell in heap[aid].cells if type(cell) is Dyn and _is_shown(cell.type)]
+    return [*(Ref(aid) for aid in reached if _tells_place(heap[aid])), *inside]
 
 
 def _tells_place(obj: VObj) -> bool:
@@ -86,11 +88,6 @@ def _is_shown(kind: AbstractValue) -> bool:
 def _lasts(obj: VObj) -> bool:
     """Does an object last as long as it has to in any case, once it is real?"""
     return obj.argument or (obj.kind == "instance" and obj.cls.__weakrefoffset__ != 0)
-
-
-def _hold_all(m: "Machine", aids: list[int]) -> None:
-    for aid in aids:
-        _held(m, Ref(aid))
 
 
 def _held_by_others(m: "Machine", value: V) -> V:

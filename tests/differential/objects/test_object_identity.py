@@ -196,6 +196,16 @@ def test_two_objects_are_told_apart(maker):
                 assert [residual(3), residual(3)] == [expected, expected], (place, asked, way)
 
 
+@pytest.mark.usefixtures("no_collection")
+@pytest.mark.parametrize("asked", ["repr({1: (X, n)})", "'{!r}'.format([X])", "'{a!r}'.format(a=X)", "'{a[0]!r}'.format(a=[(X, X)])"])
+def test_texts_show_what_is_inside(asked):
+    """Objects that C code makes, in containers of the trace whose text is asked for."""
+    for maker in ("object()", "iter({n})"):
+        f = make(f"def f(n):\n    a = {maker}\n    one = {asked.replace('X', 'a')}\n    b = {maker}\n    return one == {asked.replace('X', 'b')}\n")
+        for residual in (hovis.jit(f), hovis.specialize(f, hovis.Int)):
+            assert [residual(3), residual(3)] == [f(3)] * 2
+
+
 def test_printed_addresses_differ(capsys):
     def f(n):
         def a():

@@ -15,6 +15,7 @@ import pytest
 
 import hovis
 from hovis import const
+from hovis.ir import operations
 
 
 class Item:
@@ -395,3 +396,27 @@ def test_unknown_code_gets_at_a_known_object(text, residual_of):
     plain, residual = fresh(), residual_of(fresh())
     for n in (3, 1, 4):
         assert outcome(residual, n, []) == outcome(plain, n, [])
+
+
+KEYS = {"its name": ("'LIMIT'", True), "another name": ("'OTHER'", False), "no name": ("None", False), "equal to its name": ("Key('LIMIT')", True), "unknown": ("key", True)}
+
+
+class Key(str):
+    """A key that is found in place of a plain text."""
+
+
+@pytest.mark.parametrize(("key", "meant"), KEYS.values(), ids=KEYS)
+def test_a_store_by_a_key_means_the_global_of_that_name(key, meant):
+    """The dictionary into which the store goes is known at run time alone."""
+    def fresh():
+        scope = {"LIMIT": 3, "Key": Key, "__name__": "stores"}
+        scope["HOLDERS"] = [types.SimpleNamespace(held={}), types.SimpleNamespace(held=scope)]
+        exec(f"def fn(n, k, key):\n    HOLDERS[k].held[{key}] = n\n    return LIMIT + n\n", scope)
+        return scope["fn"]
+
+    trace = hovis.trace(fresh(), hovis.Int, hovis.Int, hovis.Str)
+    assert any(op.callee is operations.load_global for op in trace.ops) == meant
+    for residual_of in (lambda fn: hovis.specialize(fn, hovis.Int, hovis.Int, hovis.Str), hovis.jit):
+        plain, residual = fresh(), residual_of(fresh())
+        for args in ((5, 0, "LIMIT"), (4, 1, "LIMIT"), (2, 1, "OTHER")):
+            assert outcome(residual, *args) == outcome(plain, *args)
