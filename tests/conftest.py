@@ -61,7 +61,7 @@ ONCE = (
 
 
 def _is_once(item: pytest.Item) -> bool:
-    """Does a test run on only one Python version (or on the oldest and the newest), chosen by the hash of its name?"""
+    """Does a test run on only one Python version, which is chosen by the hash of its name?"""
     place = item.path.relative_to(TESTS).with_suffix("").as_posix()
     return place.startswith(ONCE) or (place.startswith("differential/") and place not in EVERYWHERE)
 
@@ -74,12 +74,11 @@ def _share() -> tuple[int, int]:
 
 def _runs_here(item: pytest.Item) -> bool:
     at, count = _share()
-    drawn = zlib.crc32(item.nodeid.encode()) % count
-    return not _is_once(item) or drawn == at or (at == 0 and drawn == 1)  # the newest Python also runs what the oldest does
+    return not _is_once(item) or zlib.crc32(item.nodeid.encode()) % count == at
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run each long test on one or two Python versions, chosen by its name; run it on every version in a run of few tests or with HOVIS_EXAMPLES set."""
+    """Run each long test on one Python version, chosen by its name; run it on every version in a run of few tests or with HOVIS_EXAMPLES set."""
     if "HOVIS_EXAMPLES" in os.environ or config.option.keyword or len(items) < 2000:
         return
     away = [item for item in items if not _runs_here(item) or (config.getoption("--quick") and zlib.crc32(item.name.encode()) % 4)]
