@@ -285,7 +285,7 @@ def _reads_less(engine: PythonEngine, functions: Sequence[Function]) -> bool:
     False if nothing new was recorded.
     """
     environment = engine.environment
-    stored = aliased_stores.find(functions, environment.static_parts, environment.asked, environment.only_hiding())
+    stored = aliased_stores.find(functions, environment.static_parts, environment.asked, environment.descriptors_only())
     thawed: list[Any] = [one for held in stored.objects for one in environment.thaw_later(held)]
     thawed += [held for held in stored.objects if isinstance(held, types.FunctionType) and environment.leave_function(held)]
     if engine.tables.stored:

@@ -181,7 +181,7 @@ class Block:
 
     def all_ops(self) -> Iterator[Op]:
         """Yield the ops, including the op of a closing Invoke."""
-        yield from iter(self.ops)  # iter: the JIT compiler of CPython 3.15.0 compiles `yield from` of a list or tuple wrongly
+        yield from iter(self.ops)
         if isinstance(self.terminator, Invoke):
             yield self.terminator.op
 

@@ -205,9 +205,10 @@ def _has_dict(held: Any) -> bool:
 def _known_by(guard: Guard) -> Iterator[Any]:
     """Yield the objects that a guard holds: its holder, its value, and the elements of the value."""
     value = guard.value
-    yield from iter((guard.holder, value))
+    yield guard.holder
+    yield value
     if isinstance(value, list | tuple | dict):
-        yield from value.values() if isinstance(value, dict) else value
+        yield from iter(value.values() if isinstance(value, dict) else value)
 
 
 # ------------------------------------------------------------------------------------------------- tracing

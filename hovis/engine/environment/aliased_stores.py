@@ -66,14 +66,14 @@ class Found(NamedTuple):
     globals: list[tuple[dict[str, Any], str]]
 
 
-def find(functions: Iterable[Function], reads: Reads, asked: Mapping[Any, Guard], hiding: Container[Any] = ()) -> Found:
+def find(functions: Iterable[Function], reads: Reads, asked: Mapping[Any, Guard], descriptors_only: Container[Any] = ()) -> Found:
     """Find what was read and may be modified by a store into an unknown object: known objects, module globals, and attributes that known classes
     were asked for.
 
-    hiding: the keys of those classes and attributes where only a descriptor would matter. Unknown code is assumed not to add one.
+    descriptors_only: the keys in asked where only a data descriptor would make a difference. Unknown code is assumed not to add one.
     """
     values = Values(list(functions), list(asked.values()))
-    candidates = _Candidates(reads, values, [guard for key, guard in asked.items() if key not in hiding])
+    candidates = _Candidates(reads, values, [guard for key, guard in asked.items() if key not in descriptors_only])
     objects: dict[int, object] = {}
     attributes: set[tuple[type, str]] = set()
     variables: dict[tuple[int, str], tuple[dict[str, Any], str]] = {}
@@ -101,8 +101,8 @@ class _Candidates:
         self.values = values
         self.reads = [(held, parts) for held, parts in reads.values() if not _is_namespace(held)]
         self.spaces: list[tuple[Any, set[Any]]] = [(held, parts) for held, parts in reads.values() if _is_namespace(held)]
-        #: the classes that were asked for an attribute, by its name, and those of them where unknown code may change it
-        self.names, self.open = _classes(values.asked), _classes(changeable)
+        #: by the name of an attribute: the classes in which it was looked up, and those of them in which unknown code may change it
+        self.names, self.changeable = _classes(values.asked), _classes(changeable)
         #: names of methods and the like, which unknown code is assumed not to change
         self.methods: set[str] = set()
         for guard in values.asked:
@@ -136,7 +136,7 @@ class _Candidates:
             objects = [held for held, parts in self.reads if store.is_of(parts) and store.may_mean(held, owned)]
             classes = []
             if store.fits is _has_attributes or (store.unknown and store.fits is _any):
-                every = {name: ones for name, ones in self.open.items() if name not in self.methods} if store.unknown else self.names
+                every = {name: ones for name, ones in self.changeable.items() if name not in self.methods} if store.unknown else self.names
                 named = {name: ones for name, ones in every.items() if store.name in (name, WHOLE)}
                 classes = [(cls, name) for name, ones in named.items() for cls in ones if _may_be(store.kind, cls)]
             self.found[key] = objects, classes
@@ -153,7 +153,7 @@ def _classes(asked: Iterable[Guard]) -> dict[str, set[type]]:
 
 
 def _is_plain(key: object) -> bool:
-    """Is a key compared with names as its type or its identity tells? (Not the one that stands for any key.)"""
+    """Does comparing a key with a text run no code of the user? False for WHOLE, which stands for any key."""
     return key is not WHOLE and (type(key) in ATOMS or (is_python_class(type(key)) and lookup(type(key), "__eq__") is object.__eq__))
 
 

@@ -125,9 +125,11 @@ class _Search:
 
 
 def _of_function(function: types.FunctionType) -> Iterator[object]:
-    """Yield what a function holds, but of the builtins only those that its code names: the others would lead to everything."""
+    """Yield what a function holds, but of the builtins only those that its code names, and no globals (see ``_follow_function``): they would lead to
+    everything.
+    """
     builtin: Any = vars(types.FunctionType)["__builtins__"].__get__(function)
-    yield from (part for part in contents(function) if part is not builtin)
+    yield from (part for part in contents(function) if part is not builtin and part is not function.__globals__)
     yield from named_globals(function.__code__, builtin)
 
 

@@ -53,9 +53,9 @@ class Environment:
         self.assumed: dict[Any, Guard] = {}
         #: lookups of class attributes, whether or not they are relied upon
         self.asked: dict[Any, Guard] = {}
-        #: how often each was looked up, and how often because a descriptor of the class would be in the place of an attribute of the instance
+        #: the number of all lookups of each, and of those where only a data descriptor would make a difference
         self._lookups: Counter[Any] = Counter()
-        self._hiding: Counter[Any] = Counter()
+        self._for_descriptors: Counter[Any] = Counter()
         self.volatile: frozenset[Any] = frozenset()
         self.reads: set[Any] = set()
         #: the keys of reads that might tell a loop to end (see environment_loops)
@@ -242,14 +242,14 @@ class Environment:
             self.guard("bases", cls, None, cls.__mro__)
 
     def looked_for_descriptor(self, cls: type, name: str) -> None:
-        """Record that the class has not been asked for more, in the latest look-up, than whether it has a descriptor in the place of an attribute
-        of its instances.
+        """Record that the latest lookup has found nothing in the class, and that only a data descriptor would have made a difference: the instance
+        has the attribute, or gets it.
         """
-        self._hiding["class", id(cls), name] += 1
+        self._for_descriptors["class", id(cls), name] += 1
 
-    def only_hiding(self) -> set[Any]:
-        """Return the keys in ``asked`` of attributes that a class was never asked for in another way than ``looked_for_descriptor`` says."""
-        return {key for key, count in self._hiding.items() if self._lookups[key] == count}
+    def descriptors_only(self) -> set[Any]:
+        """Return the keys in ``asked`` for which ``looked_for_descriptor`` holds in all lookups."""
+        return {key for key, count in self._for_descriptors.items() if self._lookups[key] == count}
 
     def _is_thawed(self, cls: type, name: str) -> bool:
         """Does the traced code write the attribute in the class from which cls inherits it, or in one that precedes it in the MRO?"""

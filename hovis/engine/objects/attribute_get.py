@@ -115,7 +115,7 @@ def generic(m: Machine, access: Access, cls: type) -> int | None:
     if raw is not ABSENT and type(raw) is not FUNCTION and answers_first(raw):
         return _data(m, access, cls, raw)
     own = instances.own(m, value, cls, name)
-    if raw is ABSENT and own is not ABSENT:
+    if raw is ABSENT and own is not ABSENT and (own is not UNKNOWN or access.hook is None):  # the hook is asked after the class
         m.environment.looked_for_descriptor(cls, name)
     if own is UNKNOWN:
         return _maybe_own(m, access, cls, raw)

@@ -715,7 +715,7 @@ def of_a_class_that_is_given(n, told):
 
 
 def test_unknown_code_puts_no_descriptor_in_the_place_of_an_attribute(monkeypatch):
-    """It may add attributes to a class that it is given, and so may a descriptor under ``jit``."""
+    """Under ``specialize`` this is assumed, but not that it adds no other attributes. ``jit`` assumes nothing."""
     trace = hovis.trace(of_a_class_that_is_given, Int, Any)
     assert [op.args[1].value for op in trace.ops if op.callee is getattr] == ["more"]
 
@@ -734,3 +734,28 @@ def test_unknown_code_puts_no_descriptor_in_the_place_of_an_attribute(monkeypatc
     for told in (adds, hides):
         assert outcomes(hovis.jit(of_a_class_that_is_given), told) == outcomes(of_a_class_that_is_given, told)
     monkeypatch.undo()
+
+
+class Asked:
+    """What it does not have, it is asked for."""
+
+    def __getattr__(self, name):
+        return f"no {name}"
+
+
+def of_an_unknown_instance(asked, told):
+    told(Asked)
+    return asked.more
+
+
+def test_unknown_code_may_add_an_attribute_in_place_of_the_hook(monkeypatch):
+    def adds(cls):
+        monkeypatch.setattr(cls, "more", 7, raising=False)
+
+    def outcomes(fn):
+        found = fn(Asked(), print), fn(Asked(), adds)
+        monkeypatch.undo()
+        return found
+
+    for residual in (hovis.specialize(of_an_unknown_instance, Asked, Any), hovis.jit(of_an_unknown_instance)):
+        assert outcomes(residual) == outcomes(of_an_unknown_instance) == ("no more", 7)
